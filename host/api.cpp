@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The C API: turns exceptions into return values and keeps the last sentence.
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "exactvq/exactvq.h"
+#include "host/error.h"
+#include "host/options.h"
+#include "host/session.h"
+
+using namespace exactvq;
+
+struct exactvq_session {
+    std::optional<Session> session;  // empty if opening failed
+    bool failed = false;             // submit or receive failed: only close is left
+    // Fixed memory, so that the sentence of "no memory" needs none.
+    mutable char error[1024] = "";
+    // Names handed out by exactvq_get_aggregate().
+    mutable std::vector<MetricAggregate> aggregates;
+
+    exactvq_status fail(exactvq_status status, const char* sentence) const {
+        std::snprintf(error, sizeof error, "%s", sentence);
+        return status;
+    }
+};
+
+namespace {
+
+constexpr const char* kNoMemory = "out of memory";
+
+// Runs `function` (which returns a status) and files what it throws.
+template <class Function>
+exactvq_status guarded(const exactvq_session* s, Function&& function) {
+    if (!s) return EXACTVQ_ERROR_ARGUMENT;
+    s->error[0] = 0;
+    try {
+        return function();
+    } catch (const Error& error) {
+        return s->fail(error.status(), error.what());
+    } catch (const std::bad_alloc&) {
+        return s->fail(EXACTVQ_ERROR_NO_MEMORY, kNoMemory);
+    } catch (const std::exception& error) {
+        return s->fail(EXACTVQ_ERROR_STATE, error.what());
+    }
+}
+
+Session& opened(const exactvq_session* s) {
+    if (!s->session) throw Error(EXACTVQ_ERROR_STATE, "the session did not open");
+    return const_cast<Session&>(*s->session);
+}
+
+template <class Function>
+exactvq_status streaming(exactvq_session* s, Function&& function) {
+    const exactvq_status status = guarded(s, [&] {
+        if (s->failed) throw Error(EXACTVQ_ERROR_STATE, "the session failed before: close it");
+        return function(opened(s));
+    });
+    if (s && status <= EXACTVQ_ERROR_ARGUMENT) s->failed = true;
+    return status;
+}
+
+exactvq_status bad_index(const exactvq_session* s, size_t index, size_t count) {
+    char text[96];
+    std::snprintf(text, sizeof text, "there is no item %zu, the session has %zu", index, count);
+    return s->fail(EXACTVQ_ERROR_ARGUMENT, text);
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* exactvq_version(void) { return EXACTVQ_VERSION_STRING; }
+
+exactvq_status exactvq_open(const exactvq_config* config, exactvq_session** session) {
+    if (!session) return EXACTVQ_ERROR_ARGUMENT;
+    exactvq_session* s = *session = new (std::nothrow) exactvq_session;
+    if (!s) return EXACTVQ_ERROR_NO_MEMORY;
+    return guarded(s, [&] {
+        if (!config || config->struct_size < sizeof *config) throw Error(EXACTVQ_ERROR_ARGUMENT, "the config's struct_size is not set");
+        s->session.emplace(*config);
+        return EXACTVQ_OK;
+    });
+}
+
+const char* exactvq_error(const exactvq_session* s) { return s ? s->error : kNoMemory; }
+
+const char* exactvq_backend_name(const exactvq_session* s) { return s && s->session ? s->session->backend_name().c_str() : ""; }
+
+size_t exactvq_output_count(const exactvq_session* s) { return s && s->session ? s->session->plan().outputs().size() : 0; }
+
+exactvq_status exactvq_get_output(const exactvq_session* s, size_t index, exactvq_output* output) {
+    return guarded(s, [&] {
+        const auto& outputs = opened(s).plan().outputs();
+        if (index >= outputs.size() || !output) return bad_index(s, index, outputs.size());
+        const PlanOutput& o = outputs[index];
+        *output = {o.name.c_str(), o.libvmaf_name.c_str(), o.metric, o.label.c_str(), o.unit, o.unavailable.empty() ? nullptr : o.unavailable.c_str()};
+        return EXACTVQ_OK;
+    });
+}
+
+exactvq_status exactvq_submit(exactvq_session* s, const exactvq_frame* reference, const exactvq_frame* main, uint64_t index) {
+    return streaming(s, [&](Session& session) {
+        if (!reference || !main) throw Error(EXACTVQ_ERROR_ARGUMENT, "a frame of the pair is missing");
+        return session.submit(*reference, *main, index) ? EXACTVQ_OK : EXACTVQ_AGAIN;
+    });
+}
+
+exactvq_status exactvq_receive(exactvq_session* s, exactvq_score* scores, uint64_t* index, uint32_t flags) {
+    return streaming(s, [&](Session& session) {
+        if (!scores) throw Error(EXACTVQ_ERROR_ARGUMENT, "there is no room for the scores");
+        return session.receive(scores, index, !(flags & EXACTVQ_NO_WAIT));
+    });
+}
+
+exactvq_status exactvq_flush(exactvq_session* s) {
+    return streaming(s, [](Session& session) {
+        session.flush();
+        return EXACTVQ_OK;
+    });
+}
+
+void exactvq_close(exactvq_session* s) { delete s; }
+
+exactvq_status exactvq_summary(const exactvq_session* s, size_t output, exactvq_pooled* pooled) {
+    return guarded(s, [&] {
+        const Session& session = opened(s);
+        if (output >= session.plan().outputs().size()) return bad_index(s, output, session.plan().outputs().size());
+        if (!pooled || pooled->struct_size < sizeof *pooled) throw Error(EXACTVQ_ERROR_ARGUMENT, "the result's struct_size is not set");
+        const Pooling& p = session.pooling(output);
+        const size_t size = pooled->struct_size;
+        *pooled = {size, p.count(), 0, 0, 0, 0};
+        if (p.count() > 0) *pooled = {size, p.count(), p.mean(), p.min(), p.max(), p.harmonic_mean()};
+        return EXACTVQ_OK;
+    });
+}
+
+size_t exactvq_aggregate_count(const exactvq_session* s) {
+    size_t count = 0;
+    guarded(s, [&] {
+        count = opened(s).plan().aggregates().size();
+        return EXACTVQ_OK;
+    });
+    return count;
+}
+
+exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, const char** name, double* value) {
+    return guarded(s, [&] {
+        s->aggregates = opened(s).plan().aggregates();
+        if (index >= s->aggregates.size()) return bad_index(s, index, s->aggregates.size());
+        if (name) *name = s->aggregates[index].name.c_str();
+        if (value) *value = s->aggregates[index].value;
+        return EXACTVQ_OK;
+    });
+}
+
+exactvq_status exactvq_start_log(exactvq_session* s, const char* path, exactvq_log_format format) {
+    return guarded(s, [&] {
+        opened(s).start_log(path, format);
+        return EXACTVQ_OK;
+    });
+}
+
+exactvq_status exactvq_finish_log(exactvq_session* s) {
+    return guarded(s, [&] {
+        opened(s).finish_log();
+        return EXACTVQ_OK;
+    });
+}
+
+exactvq_status exactvq_parse_metrics(const char* metrics, const char* options, exactvq_metric_list* list, char* error, size_t error_size) {
+    const auto report = [&](exactvq_status status, const char* sentence) {
+        if (error && error_size) std::snprintf(error, error_size, "%s", sentence);
+        return status;
+    };
+    if (!list) return report(EXACTVQ_ERROR_ARGUMENT, "there is no list to fill");
+    *list = {nullptr, 0};
+    if (error && error_size) error[0] = 0;
+    try {
+        const MetricList parsed = parse_metrics(metrics ? metrics : "", options ? options : "");
+        // One block: metrics, then options, then text. Freed as one.
+        size_t option_count = 0, text_size = 0;
+        for (const auto& instance : parsed.instances) {
+            option_count += instance.options.size();
+            text_size += instance.name.size() + instance.label.size() + 2;
+            for (const auto& [key, value] : instance.options) text_size += key.size() + value.size() + 2;
+        }
+        const size_t options_at = parsed.instances.size() * sizeof(exactvq_metric), text_at = options_at + option_count * sizeof(exactvq_option);
+        char* block = static_cast<char*>(::operator new(text_at + text_size));
+        auto* metric = reinterpret_cast<exactvq_metric*>(block);
+        auto* option = reinterpret_cast<exactvq_option*>(block + options_at);
+        char* text = block + text_at;
+        const auto put = [&text](const std::string& string) {
+            char* start = text;
+            std::memcpy(text, string.c_str(), string.size() + 1);
+            text += string.size() + 1;
+            return start;
+        };
+        *list = {metric, parsed.instances.size()};
+        for (const auto& instance : parsed.instances) {
+            *metric++ = {put(instance.name), put(instance.label), option, instance.options.size()};
+            for (const auto& [key, value] : instance.options) *option++ = {put(key), put(value)};
+        }
+        return EXACTVQ_OK;
+    } catch (const Error& e) {
+        return report(e.status(), e.what());
+    } catch (const std::exception&) {
+        return report(EXACTVQ_ERROR_NO_MEMORY, kNoMemory);
+    }
+}
+
+void exactvq_free_metrics(exactvq_metric_list* list) {
+    if (!list) return;
+    ::operator delete(list->metrics);
+    *list = {nullptr, 0};
+}
+
+const char* exactvq_describe_metrics(void) {
+    try {
+        static const std::string text = describe_metrics();
+        return text.c_str();
+    } catch (const std::exception&) {
+        return "";
+    }
+}
+
+size_t exactvq_format_double(double value, char* text, size_t size) {
+    if (size == 0) return 0;
+    char digits[40];
+    size_t length;
+    if (std::isnan(value)) {
+        std::memcpy(digits, "nan", length = 3);
+    } else {
+        length = static_cast<size_t>(std::to_chars(digits, digits + sizeof digits, value).ptr - digits);
+    }
+    if (length >= size) return text[0] = 0, 0;
+    std::memcpy(text, digits, length);
+    text[length] = 0;
+    return length;
+}
+
+}  // extern "C"

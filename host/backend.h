@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// What a backend does: measure pairs of frames into accumulators, several pairs at once. It knows nothing of metrics, scores or order.
+#ifndef EXACTVQ_HOST_BACKEND_H
+#define EXACTVQ_HOST_BACKEND_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/accumulator.h"
+#include "host/geometry.h"
+#include "kernels/common/plane.h"
+
+namespace exactvq {
+
+struct FramePair {
+    PlanePair plane[3];  // the first Geometry::planes are used
+};
+
+struct BackendConfig {
+    Geometry geometry;
+    std::vector<AccumulatorSpec> accumulators;  // without duplicates; accumulator i is written to words[i]
+    uint32_t slots = 1;                         // pairs that may be measured at once
+    uint32_t threads = 0;                       // CPU: workers, 0: one for each CPU that the process may use
+    uint32_t cpu_mask = 0;                      // CPU: EXACTVQ_CPU_*
+    int32_t device = 0;                         // GPU ordinal
+    void* device_context = nullptr;
+};
+
+class Backend {
+public:
+    virtual ~Backend() = default;  // waits for everything that was started
+
+    virtual std::string description() const = 0;
+
+    // Starts measuring `pair` in a slot that is idle. The frames' memory and `words` stay valid until the slot is done.
+    // Throws Error if nothing was started.
+    virtual void start(uint32_t slot, const FramePair& pair, uint64_t* words) = 0;
+
+    // True once every word of the slot's accumulators is written.
+    virtual bool done(uint32_t slot) = 0;
+
+    // Waits until done(). Throws Error if the device failed: the words are then worth nothing.
+    virtual void wait(uint32_t slot) = 0;
+};
+
+// Allocates all that measuring needs. Throws Error.
+std::unique_ptr<Backend> make_cpu_backend(const BackendConfig& config);
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_BACKEND_H

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Failures inside the library: a status and the sentence for the user. The C API turns them into return values.
+#ifndef EXACTVQ_HOST_ERROR_H
+#define EXACTVQ_HOST_ERROR_H
+
+#include <stdexcept>
+#include <string>
+
+#include "exactvq/exactvq.h"
+
+namespace exactvq {
+
+class Error : public std::runtime_error {
+public:
+    Error(exactvq_status status, const std::string& sentence) : std::runtime_error(sentence), status_(status) {}
+    exactvq_status status() const { return status_; }
+
+private:
+    exactvq_status status_;
+};
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_ERROR_H

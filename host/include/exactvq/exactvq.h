@@ -1,0 +1,255 @@
+/* exactvq: full-reference video quality scores with the same bits on every backend.
+ *
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * This header is the manual. It is C99 and has a stable C ABI: structures that callers fill begin with
+ * `struct_size`, grow only at the end, and a zeroed member always means "the default".
+ *
+ *     exactvq_open -> { exactvq_submit, exactvq_receive }* -> exactvq_flush -> exactvq_receive* -> exactvq_close
+ *
+ * Argument order is reference, then main (the distorted video), everywhere.
+ *
+ * Threads: one session is used by one thread at a time; different sessions are independent of each other. Callbacks
+ * (log, release) run on the thread that is inside a call into the session, never on a worker.
+ *
+ * Errors: every call that can fail returns an exactvq_status (0 or negative). exactvq_error() gives the sentence that says what is
+ * wrong, with which input, and what to do. After EXACTVQ_ERROR_* from submit or receive the session only takes exactvq_close().
+ */
+#ifndef EXACTVQ_EXACTVQ_H
+#define EXACTVQ_EXACTVQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define EXACTVQ_API
+#elif defined(EXACTVQ_BUILD)
+#define EXACTVQ_API __attribute__((visibility("default")))
+#else
+#define EXACTVQ_API
+#endif
+
+#define EXACTVQ_VERSION_MAJOR 0
+#define EXACTVQ_VERSION_MINOR 1
+#define EXACTVQ_VERSION_PATCH 0
+
+/* "0.1.0": version of the library that is loaded, which may be newer than this header. */
+EXACTVQ_API const char *exactvq_version(void);
+
+typedef enum exactvq_status {
+    EXACTVQ_OK                = 0,
+    EXACTVQ_AGAIN             = -1, /* submit: queue full, receive first. receive: nothing to deliver now, submit or flush first */
+    EXACTVQ_END               = -2, /* receive: flushed, and every frame has been delivered */
+    EXACTVQ_ERROR_ARGUMENT    = -3, /* a value is out of range, unknown or contradictory */
+    EXACTVQ_ERROR_UNSUPPORTED = -4, /* meaningful, but this build, backend or metric cannot do it */
+    EXACTVQ_ERROR_NO_MEMORY   = -5, /* host or device memory or threads exhausted */
+    EXACTVQ_ERROR_IO          = -6, /* a file cannot be read or written */
+    EXACTVQ_ERROR_DEVICE      = -7, /* driver, device or kernel failure */
+    EXACTVQ_ERROR_STATE       = -8  /* call out of order */
+} exactvq_status;
+
+typedef enum exactvq_backend {
+    EXACTVQ_BACKEND_AUTO = 0, /* the backend of the frames' memory: host memory is measured by the CPU */
+    EXACTVQ_BACKEND_CPU  = 1,
+    EXACTVQ_BACKEND_CUDA = 2,
+    EXACTVQ_BACKEND_HIP  = 3
+} exactvq_backend;
+
+typedef enum exactvq_memory {
+    EXACTVQ_MEMORY_HOST = 0 /* plane pointers are host addresses */
+} exactvq_memory;
+
+typedef enum exactvq_log_level {
+    EXACTVQ_LOG_ERROR   = 0,
+    EXACTVQ_LOG_WARNING = 1,
+    EXACTVQ_LOG_INFO    = 2,
+    EXACTVQ_LOG_DEBUG   = 3
+} exactvq_log_level;
+
+/* `message` is one line without a line feed, valid during the call. */
+typedef void (*exactvq_log_callback)(void *opaque, exactvq_log_level level, const char *message);
+
+/* ---- frames ---------------------------------------------------------------------------------------------------- */
+
+/* What all frames of a session have in common. */
+typedef struct exactvq_format {
+    uint32_t width, height; /* luma size in samples, 1 .. 32768 */
+    uint32_t depth;         /* significant bits of a sample, 8 .. 16 */
+    uint32_t planes;        /* 1 (luma only) or 3 (Y, Cb, Cr) */
+    uint32_t log2_chroma_w; /* chroma width  = ceil(width  / 2^log2_chroma_w), 0 .. 2 */
+    uint32_t log2_chroma_h; /* chroma height = ceil(height / 2^log2_chroma_h), 0 .. 2 */
+} exactvq_format;
+
+/* One plane of one frame. Sample (x, y) is read at data + y * stride + x * step and is worth (word >> shift), where word is one
+ * byte at depth 8, else a 16-bit word in the machine's byte order. Nothing outside the plane's width x height samples is read. */
+typedef struct exactvq_plane {
+    const void *data;  /* first sample of the top row; no alignment needed */
+    ptrdiff_t stride;  /* bytes from one row to the next; negative for bottom-up pictures */
+    uint32_t step;     /* bytes from one sample to the next: 1 or 2 at depth 8, 2 or 4 above (the larger: semi-planar chroma). 0: planar */
+    uint32_t shift;    /* unused low bits of the word (P010: 6, yuv420p10: 0); depth + shift <= 16, at depth 8 always 0 */
+} exactvq_plane;
+
+/* A frame as the caller holds it. The library reads it in place: from a successful exactvq_submit() until `release` is called the
+ * memory must stay valid and unchanged. */
+typedef struct exactvq_frame {
+    size_t struct_size;     /* sizeof(exactvq_frame) */
+    exactvq_memory memory;
+    exactvq_format format;  /* must equal the session's */
+    exactvq_plane plane[3]; /* the first format.planes are used */
+    /* Called once when the library is done with the frame, if exactvq_submit() returned EXACTVQ_OK: inside exactvq_receive() or
+     * exactvq_close(). Not called when submit fails: the frame is still the caller's. May be NULL. */
+    void (*release)(void *opaque);
+    void *opaque;
+} exactvq_frame;
+
+/* ---- session --------------------------------------------------------------------------------------------------- */
+
+typedef struct exactvq_option {
+    const char *key;
+    const char *value;
+} exactvq_option;
+
+/* One metric with its options. Equal instances are computed once. Names and options: docs/metrics.md, exactvq_describe_metrics(). */
+typedef struct exactvq_metric {
+    const char *name;              /* "psnr", "float_psnr", "psnr_hvs" */
+    const char *label;             /* NULL or "": none. Else [a-z][a-z0-9_]{0,31}: the scores are named "label.score" */
+    const exactvq_option *options; /* option_count pairs; an unknown key or a value out of range is an error naming it */
+    size_t option_count;
+} exactvq_metric;
+
+/* Instruction sets the CPU backend may use (a mask). Results are equal bit for bit at every level. */
+#define EXACTVQ_CPU_SSSE3  0x1u
+#define EXACTVQ_CPU_SSE4   0x2u /* SSE4.1 and SSE4.2 with CLMUL and AES */
+#define EXACTVQ_CPU_AVX2   0x4u /* AVX2, FMA, BMI2, F16C */
+#define EXACTVQ_CPU_AVX512 0x8u /* AVX-512 F, BW, DQ, VL, CD */
+#define EXACTVQ_CPU_LIMIT  0x80000000u /* set: use no more than the mask's other bits. Not set: the mask is ignored, everything the CPU has is used */
+
+typedef struct exactvq_config {
+    size_t struct_size;            /* sizeof(exactvq_config) */
+    const exactvq_metric *metrics; /* metric_count >= 1 instances, in the order their scores are listed; copied */
+    size_t metric_count;
+    exactvq_format format;
+    exactvq_backend backend;
+    int32_t device;                /* ordinal of the GPU; ignored by the CPU */
+    void *device_context;          /* CUcontext to work in, or NULL */
+    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. At most 1024 */
+    uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory */
+    uint32_t cpu_mask;             /* EXACTVQ_CPU_* */
+    uint32_t subsample;            /* score the pairs whose index is a multiple of this, 0 or 1: all */
+    exactvq_log_callback log;      /* NULL: silent. Errors come as return values, not through this */
+    void *log_opaque;
+    /* Non-zero: keep every score (8 bytes a score a frame) so that exactvq_write_log() can be called. */
+    uint32_t keep_scores;
+} exactvq_config;
+
+typedef struct exactvq_session exactvq_session;
+
+/* Opens a session. On failure *session still is a session that only takes exactvq_error() and exactvq_close(), or NULL when there was no
+ * memory for one. Does all checks that need no frame, and allocates all that the session needs except for kept scores. */
+EXACTVQ_API exactvq_status exactvq_open(const exactvq_config *config, exactvq_session **session);
+
+/* Sentence of the last failed call on this session ("" if none). Valid until the next call. NULL gives the sentence of "no memory". */
+EXACTVQ_API const char *exactvq_error(const exactvq_session *session);
+
+/* The backend that computes: "cpu", "cuda" or "hip", with what it runs on, e.g. "cpu (AVX3_DL, 8 threads)". */
+EXACTVQ_API const char *exactvq_backend_name(const exactvq_session *session);
+
+/* One score that every scored frame delivers. Strings are valid until exactvq_close(). */
+typedef struct exactvq_output {
+    const char *name;         /* "psnr_y"; with a label "label.psnr_y" */
+    const char *libvmaf_name; /* name in libvmaf-compatible logs; with a label, the label and a dot come first there too */
+    const char *metric;       /* "psnr" */
+    const char *label;        /* "" if none */
+    const char *unit;         /* "dB", or "" for a plain number */
+    const char *unavailable;  /* NULL; or the sentence why this score has no value on any frame of this session's format */
+} exactvq_output;
+
+EXACTVQ_API size_t exactvq_output_count(const exactvq_session *session);
+EXACTVQ_API exactvq_status exactvq_get_output(const exactvq_session *session, size_t index, exactvq_output *output);
+
+/* Queues one pair. `index` counts pairs from 0 and must rise by one from call to call.
+ * EXACTVQ_AGAIN: frames_in_flight pairs are queued; receive one, then submit this pair again. */
+EXACTVQ_API exactvq_status exactvq_submit(exactvq_session *session, const exactvq_frame *reference, const exactvq_frame *main, uint64_t index);
+
+typedef struct exactvq_score {
+    double value;   /* finite or +/-infinity when has_value; 0 otherwise */
+    int has_value;  /* 0: this score has no value on this frame */
+} exactvq_score;
+
+#define EXACTVQ_NO_WAIT 0x1u /* exactvq_receive: do not wait for a pair that is still being computed */
+
+/* Delivers the oldest queued pair, in order, waiting until it is computed.
+ * `scores` has room for exactvq_output_count() entries and is filled in that order; `index` (may be NULL) is the pair's.
+ * EXACTVQ_AGAIN: nothing is queued, the oldest pair needs successors that were not submitted yet, or, with EXACTVQ_NO_WAIT, is not
+ * ready. EXACTVQ_END: nothing will come any more.
+ * Pairs left out by `subsample` are delivered too, with no values. */
+EXACTVQ_API exactvq_status exactvq_receive(exactvq_session *session, exactvq_score *scores, uint64_t *index, uint32_t flags);
+
+/* No more pairs will be submitted: pairs that wait for successors are completed without them. */
+EXACTVQ_API exactvq_status exactvq_flush(exactvq_session *session);
+
+/* Waits for the workers, releases all frames and frees the session. NULL is allowed. */
+EXACTVQ_API void exactvq_close(exactvq_session *session);
+
+/* ---- results of the whole sequence ----------------------------------------------------------------------------- */
+
+/* Pooled over the delivered frames that have a value. Formulas as libvmaf's: mean = (sequential sum) / count;
+ * harmonic_mean = count / (sequential sum of 1 / (v + 1)) - 1; min, max by < and >. */
+typedef struct exactvq_pooled {
+    size_t struct_size; /* sizeof(exactvq_pooled) */
+    uint64_t count;     /* frames with a value; 0: the other members are 0 */
+    double mean, min, max, harmonic_mean;
+} exactvq_pooled;
+
+EXACTVQ_API exactvq_status exactvq_summary(const exactvq_session *session, size_t output, exactvq_pooled *pooled);
+
+/* Values of the whole sequence (psnr with enable_apsnr: apsnr_y, apsnr_cb, apsnr_cr), of the frames delivered so far. */
+EXACTVQ_API size_t exactvq_aggregate_count(const exactvq_session *session);
+EXACTVQ_API exactvq_status exactvq_get_aggregate(const exactvq_session *session, size_t index, const char **name, double *value);
+
+typedef enum exactvq_log_format {
+    EXACTVQ_LOG_FORMAT_JSON = 0,
+    EXACTVQ_LOG_FORMAT_XML  = 1,
+    EXACTVQ_LOG_FORMAT_CSV  = 2,
+    EXACTVQ_LOG_FORMAT_SUB  = 3
+} exactvq_log_format;
+
+/* Opens the log for this session: fails at once if `path` cannot be written. Needs keep_scores. The file appears under its name when
+ * exactvq_finish_log() succeeds, complete or not at all (it is written beside it and renamed). */
+EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, exactvq_log_format format);
+/* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(). */
+EXACTVQ_API exactvq_status exactvq_finish_log(exactvq_session *session);
+
+/* ---- helpers --------------------------------------------------------------------------------------------------- */
+
+/* Parsed form of the two option strings that command lines use. */
+typedef struct exactvq_metric_list {
+    exactvq_metric *metrics;
+    size_t count;
+} exactvq_metric_list;
+
+/* metrics: "psnr+psnr_hvs" or, labelled, "psnr_hvs+psnr_hvs@f64".
+ * options: "key=value|key=value" or NULL. A key may be written
+ *   key         for every instance without a label whose metric knows the key,
+ *   metric.key  for the instance of that metric without a label,
+ *   label.key   for the instances with that label.
+ * A key that no instance knows is an error that names it. On failure `error` (may be NULL) receives the sentence and *list is empty. */
+EXACTVQ_API exactvq_status exactvq_parse_metrics(const char *metrics, const char *options, exactvq_metric_list *list, char *error, size_t error_size);
+EXACTVQ_API void exactvq_free_metrics(exactvq_metric_list *list);
+
+/* Text that lists every metric with its scores and options (name, type, range, default, meaning), for a person. Static storage. */
+EXACTVQ_API const char *exactvq_describe_metrics(void);
+
+/* Shortest decimal text that reads back as the same double ("36.5", "inf", "-inf", "nan"); independent of the locale.
+ * 32 bytes always suffice. Returns the length, or 0 if `size` is too small (then the text is ""). */
+EXACTVQ_API size_t exactvq_format_double(double value, char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EXACTVQ_EXACTVQ_H */

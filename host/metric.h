@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A metric: its options, the accumulators it needs of a backend, and how scores are concluded from them.
+#ifndef EXACTVQ_HOST_METRIC_H
+#define EXACTVQ_HOST_METRIC_H
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/accumulator.h"
+#include "host/geometry.h"
+#include "host/options.h"
+
+namespace exactvq {
+
+struct MetricOutput {
+    std::string name;         // without label; also the name in libvmaf's logs
+    const char* unit;         // "dB" or ""
+    std::string unavailable;  // empty, or the sentence why there never is a value in this geometry
+};
+
+struct MetricAggregate {
+    std::string name;
+    double value;
+};
+
+// One instance of a metric with its options, for frames of one geometry.
+class Metric {
+public:
+    virtual ~Metric() = default;
+
+    const std::vector<MetricOutput>& outputs() const { return outputs_; }
+    const std::vector<AccumulatorSpec>& accumulators() const { return accumulators_; }
+
+    // True if frames that subsampling leaves out must be measured all the same.
+    virtual bool needs_every_frame() const { return false; }
+
+    // Scores of one frame, outputs() of them, in the exact steps of the specification. An output that is unavailable gets NaN.
+    virtual void conclude(const Accumulators& accumulators, double* scores) const = 0;
+
+    // Values of the whole sequence. add_frame() is called for every measured frame, in order.
+    virtual void add_frame(const Accumulators&) {}
+    virtual std::vector<MetricAggregate> aggregates() const { return {}; }
+
+protected:
+    std::vector<MetricOutput> outputs_;
+    std::vector<AccumulatorSpec> accumulators_;
+};
+
+// A metric as users ask for it.
+struct MetricInfo {
+    const char* name;
+    const char* help;    // one sentence
+    const char* scores;  // names of the outputs, for a person
+    std::vector<OptionSpec> options;
+    std::unique_ptr<Metric> (*make)(const OptionValues& options, const Geometry& geometry);
+};
+
+// Each metric lives in a file of its name.
+const MetricInfo& psnr_info();
+const MetricInfo& float_psnr_info();
+const MetricInfo& psnr_hvs_info();
+
+const std::vector<const MetricInfo*>& all_metrics();
+const MetricInfo* find_metric(std::string_view name);  // nullptr if unknown
+std::string list_metrics();                            // "psnr, float_psnr, ..."
+std::string describe_metrics();                        // for exactvq_describe_metrics()
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_METRIC_H

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "host/error.h"
+#include "host/metric.h"
+
+namespace exactvq {
+namespace {
+
+[[noreturn]] void fail(const std::string& sentence) { throw Error(EXACTVQ_ERROR_ARGUMENT, sentence); }
+
+std::string quote(std::string_view text) { return std::string("'").append(text).append("'"); }
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (size_t start = 0;;) {
+        const size_t end = text.find(separator, start);
+        parts.push_back(text.substr(start, end - start));
+        if (end == std::string_view::npos) return parts;
+        start = end + 1;
+    }
+}
+
+std::string number_text(double value) {
+    char text[32];
+    exactvq_format_double(value, text, sizeof text);
+    return text;
+}
+
+std::string allowed(const OptionSpec& spec) {
+    switch (spec.type) {
+    case OptionType::kBool: return "0 or 1";
+    case OptionType::kNumber: return number_text(spec.min) + " to " + number_text(spec.max);
+    case OptionType::kChoice: return "one of " + std::string(spec.choices);
+    }
+    return "";
+}
+
+bool parse_value(const OptionSpec& spec, std::string_view text, double& value) {
+    switch (spec.type) {
+    case OptionType::kBool:
+        for (std::string_view yes : {"1", "true", "yes", "on"})
+            if (text == yes) return value = 1, true;
+        for (std::string_view no : {"0", "false", "no", "off"})
+            if (text == no) return value = 0, true;
+        return false;
+    case OptionType::kNumber: {
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value >= spec.min && value <= spec.max;
+    }
+    case OptionType::kChoice: {
+        const auto choices = split(spec.choices, '|');
+        const auto found = std::find(choices.begin(), choices.end(), text);
+        value = static_cast<double>(found - choices.begin());
+        return found != choices.end();
+    }
+    }
+    return false;
+}
+
+const OptionSpec* find_option(const MetricInfo& metric, std::string_view key) {
+    for (const OptionSpec& spec : metric.options)
+        if (key == spec.key) return &spec;
+    return nullptr;
+}
+
+std::string list_options(const MetricInfo& metric) {
+    std::string text;
+    for (const OptionSpec& spec : metric.options) text += (text.empty() ? "" : ", ") + std::string(spec.key);
+    return text.empty() ? "it has no options" : "its options are " + text;
+}
+
+}  // namespace
+
+OptionValues::OptionValues(const char* metric, const std::vector<OptionSpec>& specs, const exactvq_option* options, size_t count) : specs_(&specs) {
+    for (const OptionSpec& spec : specs) {
+        text_.emplace_back(spec.default_value);
+        value_.emplace_back();
+        if (!parse_value(spec, spec.default_value, value_.back())) fail(std::string("wrong default of ") + metric + "." + spec.key);
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const std::string_view key = options[i].key ? options[i].key : "", text = options[i].value ? options[i].value : "";
+        const auto spec = std::find_if(specs.begin(), specs.end(), [key](const OptionSpec& s) { return key == s.key; });
+        if (spec == specs.end()) fail(std::string(metric) + " has no option " + quote(key) + ": " + list_options(*find_metric(metric)));
+        const size_t index = static_cast<size_t>(spec - specs.begin());
+        if (!parse_value(*spec, text, value_[index]))
+            fail(std::string(metric) + "." + spec->key + " cannot be " + quote(text) + ": it takes " + allowed(*spec));
+        text_[index] = text;
+    }
+}
+
+size_t OptionValues::find(std::string_view key) const {
+    for (size_t i = 0; i < specs_->size(); ++i)
+        if (key == (*specs_)[i].key) return i;
+    fail("unknown option " + quote(key));
+}
+
+bool OptionValues::flag(std::string_view key) const { return value_[find(key)] != 0; }
+double OptionValues::number(std::string_view key) const { return value_[find(key)]; }
+std::string_view OptionValues::choice(std::string_view key) const { return text_[find(key)]; }
+
+void check_label(std::string_view label) {
+    if (label.empty()) return;
+    bool good = label.size() <= 32 && label[0] >= 'a' && label[0] <= 'z';
+    for (char c : label) good = good && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
+    if (!good) fail("the label " + quote(label) + " is not valid: it takes up to 32 characters a-z, 0-9 and _, the first a letter");
+    if (find_metric(label)) fail("the label " + quote(label) + " is a metric's name: choose another");
+}
+
+MetricList parse_metrics(std::string_view metrics, std::string_view options) {
+    MetricList list;
+    std::vector<const MetricInfo*> infos;
+    for (std::string_view item : split(metrics, '+')) {
+        const size_t at = item.find('@');
+        const std::string_view name = item.substr(0, at), label = at == std::string_view::npos ? "" : item.substr(at + 1);
+        const MetricInfo* info = find_metric(name);
+        if (!info) fail("unknown metric " + quote(name) + ": the metrics are " + list_metrics());
+        if (at != std::string_view::npos && label.empty()) fail("the label after '@' in " + quote(item) + " is empty");
+        check_label(label);
+        list.instances.push_back({std::string(name), std::string(label), {}});
+        infos.push_back(info);
+    }
+    if (options.empty()) return list;
+    for (std::string_view item : split(options, '|')) {
+        const size_t equals = item.find('=');
+        if (equals == std::string_view::npos || equals == 0) fail("the option " + quote(item) + " is not of the form key=value");
+        const std::string_view full = item.substr(0, equals), value = item.substr(equals + 1);
+        const size_t dot = full.find('.');
+        const std::string_view scope = dot == std::string_view::npos ? "" : full.substr(0, dot);
+        const std::string_view key = dot == std::string_view::npos ? full : full.substr(dot + 1);
+        bool scope_known = scope.empty(), used = false;
+        for (size_t i = 0; i < list.instances.size(); ++i) {
+            MetricList::Instance& instance = list.instances[i];
+            const bool in_scope = scope.empty()        ? instance.label.empty()
+                                  : find_metric(scope) ? instance.label.empty() && instance.name == scope
+                                                       : instance.label == scope;
+            scope_known = scope_known || in_scope;
+            if (!in_scope || !find_option(*infos[i], key)) continue;
+            instance.options.emplace_back(std::string(key), std::string(value));
+            used = true;
+        }
+        if (!scope_known) fail("the option " + quote(full) + " is for " + quote(scope) + ", but no such metric or label is asked for");
+        if (!used) {
+            std::string known;
+            for (const MetricInfo* info : infos) known += std::string(known.empty() ? "" : "; ") + info->name + ": " + list_options(*info);
+            fail("no metric that is asked for has the option " + quote(full) + " (" + known + ")");
+        }
+    }
+    return list;
+}
+
+}  // namespace exactvq

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Typed options of metrics, and the text form that command lines use.
+#ifndef EXACTVQ_HOST_OPTIONS_H
+#define EXACTVQ_HOST_OPTIONS_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exactvq/exactvq.h"
+
+namespace exactvq {
+
+enum class OptionType { kBool, kNumber, kChoice };
+
+struct OptionSpec {
+    const char* key;
+    OptionType type;
+    const char* default_value;
+    double min, max;      // kNumber: both inclusive
+    const char* choices;  // kChoice: "a|b|c"
+    const char* help;     // one sentence, units included
+};
+
+// Values of all options of one instance: defaults, overridden by the caller's. Throws Error naming option, value and what is allowed.
+class OptionValues {
+public:
+    OptionValues(const char* metric, const std::vector<OptionSpec>& specs, const exactvq_option* options, size_t count);
+
+    bool flag(std::string_view key) const;
+    double number(std::string_view key) const;
+    std::string_view choice(std::string_view key) const;
+
+private:
+    size_t find(std::string_view key) const;
+
+    const std::vector<OptionSpec>* specs_;
+    std::vector<std::string> text_;
+    std::vector<double> value_;
+};
+
+// Metric instances in memory of their own, with the C view of them.
+struct MetricList {
+    struct Instance {
+        std::string name, label;
+        std::vector<std::pair<std::string, std::string>> options;
+    };
+    std::vector<Instance> instances;
+};
+
+// See exactvq_parse_metrics(). Throws Error.
+MetricList parse_metrics(std::string_view metrics, std::string_view options);
+
+// Throws Error unless the label is empty or [a-z][a-z0-9_]{0,31} and no metric's name.
+void check_label(std::string_view label);
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_OPTIONS_H

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// libvmaf's layout is fixed to the byte (tools cut it up by lines), so the text is written here and not by a JSON library.
+#include "host/score_log.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "host/error.h"
+
+namespace exactvq {
+
+void ScoreStore::add(uint64_t index, const double* scores) {
+    index_.push_back(index);
+    try {
+        values_.insert(values_.end(), scores, scores + outputs_);
+    } catch (...) {
+        index_.pop_back();  // a failure leaves the store as it was
+        throw;
+    }
+}
+
+namespace {
+
+// Fixed notation without regard to the locale.
+std::string fixed(double value, int digits) {
+    if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
+    if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+    char text[400];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed, digits);
+    return std::string(text, end);
+}
+
+// Six decimals, or sixteen where the fraction is smaller than they can show.
+std::string number(double value) {
+    if (!std::isfinite(value)) return fixed(value, 6);
+    double fraction = std::fabs(value);
+    fraction = fraction < 2147483648.0 ? fraction - std::trunc(fraction) : 1.0;
+    int shift = 0;
+    if (fraction != 0)
+        while (fraction < 1) {
+            fraction *= 10;
+            ++shift;
+        }
+    return fixed(value, shift <= 6 ? 6 : 16);
+}
+
+struct NamedPool {
+    const char* name;
+    double value;
+};
+
+std::vector<NamedPool> pools(const Pooling& pooling) {
+    if (pooling.count() == 0) return {};
+    return {{"min", pooling.min()}, {"max", pooling.max()}, {"mean", pooling.mean()}, {"harmonic_mean", pooling.harmonic_mean()}};
+}
+
+std::string json_number(double value) { return std::isfinite(value) ? number(value) : "null"; }
+
+// The frames that have at least one value.
+template <class Function>
+void for_each_listed(const ScoreLog& log, Function&& function) {
+    for (size_t f = 0; f < log.store->frames(); ++f) {
+        const double* scores = log.store->scores(f);
+        bool any = false;
+        for (size_t i = 0; i < log.names.size(); ++i) any = any || !std::isnan(scores[i]);
+        if (any) function(log.store->index(f), scores);
+    }
+}
+
+std::string json(const ScoreLog& log) {
+    std::string text = "{\n  \"version\": \"" + std::string(exactvq_version()) + "\",\n  \"fps\": ";
+    text += std::isfinite(log.frames_per_cpu_second) ? fixed(log.frames_per_cpu_second, 2) : "null";
+    text += ",\n  \"frames\": [";
+    const char* separator = "\n";
+    for_each_listed(log, [&](uint64_t index, const double* scores) {
+        text += separator;
+        text += "    {\n      \"frameNum\": " + std::to_string(index) + ",\n      \"metrics\": {";
+        const char* comma = "\n";
+        for (size_t i = 0; i < log.names.size(); ++i) {
+            if (std::isnan(scores[i])) continue;
+            text += comma;
+            text += "        \"" + log.names[i] + "\": " + json_number(scores[i]);
+            comma = ",\n";
+        }
+        text += "\n      }\n    }";
+        separator = ",\n";
+    });
+    text += "\n  ],\n  \"pooled_metrics\": {";
+    separator = "\n";
+    for (size_t i = 0; i < log.names.size(); ++i) {
+        text += separator;
+        text += "    \"" + log.names[i] + "\": {";
+        const char* comma = "\n";
+        for (const NamedPool& pool : pools((*log.pooling)[i])) {
+            text += comma;
+            text += "      \"" + std::string(pool.name) + "\": " + json_number(pool.value);
+            comma = ",\n";
+        }
+        text += "\n    }";
+        separator = ",\n";
+    }
+    text += "\n  },\n  \"aggregate_metrics\": {";
+    separator = "\n";
+    for (const MetricAggregate& aggregate : log.aggregates) {
+        text += separator;
+        text += "    \"" + aggregate.name + "\": " + json_number(aggregate.value);
+        separator = ",\n";
+    }
+    return text + "\n  }\n}\n";
+}
+
+std::string xml(const ScoreLog& log) {
+    std::string text = "<VMAF version=\"" + std::string(exactvq_version()) + "\">\n";
+    text += "  <params qualityWidth=\"" + std::to_string(log.width) + "\" qualityHeight=\"" + std::to_string(log.height) + "\" />\n";
+    text += "  <fyi fps=\"" + fixed(log.frames_per_cpu_second, 2) + "\" />\n  <frames>\n";
+    const auto attribute = [](const std::string& name, const std::string& value) { return name + "=\"" + value + "\" "; };
+    for_each_listed(log, [&](uint64_t index, const double* scores) {
+        text += "    <frame " + attribute("frameNum", std::to_string(index));
+        for (size_t i = 0; i < log.names.size(); ++i)
+            if (!std::isnan(scores[i])) text += attribute(log.names[i], number(scores[i]));
+        text += "/>\n";
+    });
+    text += "  </frames>\n  <pooled_metrics>\n";
+    for (size_t i = 0; i < log.names.size(); ++i) {
+        text += "    <metric " + attribute("name", log.names[i]);
+        for (const NamedPool& pool : pools((*log.pooling)[i])) text += attribute(pool.name, number(pool.value));
+        text += "/>\n";
+    }
+    text += "  </pooled_metrics>\n  <aggregate_metrics ";
+    for (const MetricAggregate& aggregate : log.aggregates) text += attribute(aggregate.name, number(aggregate.value));
+    return text + "/>\n</VMAF>\n";
+}
+
+std::string csv(const ScoreLog& log) {
+    std::string text = "Frame,";
+    for (const std::string& name : log.names) text += name + ",";
+    text += "\n";
+    for_each_listed(log, [&](uint64_t index, const double* scores) {
+        text += std::to_string(index) + ",";
+        for (size_t i = 0; i < log.names.size(); ++i)
+            if (!std::isnan(scores[i])) text += number(scores[i]) + ",";
+        text += "\n";
+    });
+    return text;
+}
+
+std::string sub(const ScoreLog& log) {
+    std::string text;
+    for_each_listed(log, [&](uint64_t index, const double* scores) {
+        text += "{" + std::to_string(index) + "}{" + std::to_string(index + 1) + "}frame: " + std::to_string(index) + "|";
+        for (size_t i = 0; i < log.names.size(); ++i)
+            if (!std::isnan(scores[i])) text += log.names[i] + ": " + number(scores[i]) + "|";
+        text += "\n";
+    });
+    return text;
+}
+
+[[noreturn]] void fail(const std::string& path, int error) {
+    throw Error(EXACTVQ_ERROR_IO, "cannot write the log '" + path + "': " + std::strerror(error));
+}
+
+}  // namespace
+
+std::string render_log(const ScoreLog& log, exactvq_log_format format) {
+    switch (format) {
+    case EXACTVQ_LOG_FORMAT_JSON: return json(log);
+    case EXACTVQ_LOG_FORMAT_XML: return xml(log);
+    case EXACTVQ_LOG_FORMAT_CSV: return csv(log);
+    case EXACTVQ_LOG_FORMAT_SUB: return sub(log);
+    }
+    return "";
+}
+
+LogFile::LogFile(const std::string& path) : path_(path) {
+    if (path == "-") {
+        fd_ = dup(STDOUT_FILENO);
+        if (fd_ < 0) fail(path, errno);
+        return;
+    }
+    struct stat info;
+    if (stat(path.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) fail(path, EISDIR);
+        if (access(path.c_str(), W_OK) != 0) fail(path, errno);
+        if (!S_ISREG(info.st_mode)) {  // a pipe or device is written directly
+            fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+            if (fd_ < 0) fail(path, errno);
+            return;
+        }
+    }
+    for (int n = 0; fd_ < 0; ++n) {
+        temporary_ = path + ".part" + std::to_string(getpid()) + "." + std::to_string(n);
+        fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd_ < 0 && errno != EEXIST) {
+            const int error = errno;
+            temporary_.clear();
+            fail(path, error);
+        }
+    }
+}
+
+LogFile::~LogFile() {
+    if (fd_ >= 0) close(fd_);
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void LogFile::finish(const std::string& text) {
+    for (size_t written = 0; written < text.size();) {
+        const ssize_t n = write(fd_, text.data() + written, text.size() - written);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail(path_, errno);
+        written += static_cast<size_t>(n);
+    }
+    const int result = close(fd_);
+    fd_ = -1;
+    if (result != 0) fail(path_, errno);
+    if (temporary_.empty()) return;
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+    temporary_.clear();
+}
+
+}  // namespace exactvq

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Scores of a whole run, and their text in the shapes of libvmaf 3's log files.
+#ifndef EXACTVQ_HOST_SCORE_LOG_H
+#define EXACTVQ_HOST_SCORE_LOG_H
+
+#include <string>
+#include <vector>
+
+#include "exactvq/exactvq.h"
+#include "host/metric.h"
+#include "host/pooling.h"
+
+namespace exactvq {
+
+// Scores by frame; a score without value is NaN.
+class ScoreStore {
+public:
+    explicit ScoreStore(size_t outputs) : outputs_(outputs) {}
+    void add(uint64_t index, const double* scores);
+
+    size_t frames() const { return index_.size(); }
+    uint64_t index(size_t frame) const { return index_[frame]; }
+    const double* scores(size_t frame) const { return values_.data() + frame * outputs_; }
+
+private:
+    size_t outputs_;
+    std::vector<uint64_t> index_;
+    std::vector<double> values_;
+};
+
+// Everything that a log says.
+struct ScoreLog {
+    uint32_t width, height;
+    double frames_per_cpu_second;
+    std::vector<std::string> names;  // of the outputs
+    const ScoreStore* store;
+    const std::vector<Pooling>* pooling;
+    std::vector<MetricAggregate> aggregates;
+};
+
+std::string render_log(const ScoreLog& log, exactvq_log_format format);
+
+// A file that appears under its name when it is complete, or not at all.
+class LogFile {
+public:
+    explicit LogFile(const std::string& path);  // throws Error if the path cannot be written; "-" is standard output
+    ~LogFile();                                 // removes what was not finished
+    LogFile(const LogFile&) = delete;
+    LogFile& operator=(const LogFile&) = delete;
+
+    void finish(const std::string& text);  // throws Error
+
+private:
+    std::string path_, temporary_;
+    int fd_ = -1;
+};
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_SCORE_LOG_H

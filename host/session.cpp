@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/session.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "host/error.h"
+
+namespace exactvq {
+namespace {
+
+constexpr uint32_t kDefaultFramesInFlight = 4, kMaxFramesInFlight = 256, kMaxThreads = 1024;
+
+void require(bool condition, const std::string& sentence, exactvq_status status = EXACTVQ_ERROR_ARGUMENT) {
+    if (!condition) throw Error(status, sentence);
+}
+
+std::unique_ptr<Backend> make_backend(const exactvq_config& config, const BackendConfig& backend) {
+    switch (config.backend) {
+    case EXACTVQ_BACKEND_AUTO:
+    case EXACTVQ_BACKEND_CPU: return make_cpu_backend(backend);
+    case EXACTVQ_BACKEND_CUDA: throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no CUDA backend: use the CPU backend");
+    case EXACTVQ_BACKEND_HIP: throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no HIP backend: use the CPU backend");
+    }
+    throw Error(EXACTVQ_ERROR_ARGUMENT, "unknown backend " + std::to_string(config.backend));
+}
+
+std::string describe(const exactvq_format& f) {
+    std::string text = std::to_string(f.width) + "x" + std::to_string(f.height) + ", " + std::to_string(f.depth) + " bits, ";
+    if (f.planes == 1) return text + "luma only";
+    return text + "chroma 1/" + std::to_string(1u << f.log2_chroma_w) + " wide and 1/" + std::to_string(1u << f.log2_chroma_h) + " high";
+}
+
+bool same(const exactvq_format& a, const exactvq_format& b) {
+    return a.width == b.width && a.height == b.height && a.depth == b.depth && a.planes == b.planes &&
+           (a.planes == 1 || (a.log2_chroma_w == b.log2_chroma_w && a.log2_chroma_h == b.log2_chroma_h));
+}
+
+PlaneView make_view(const exactvq_plane& plane, PlaneSize size, uint32_t depth, const std::string& name) {
+    const uint32_t bytes = depth > 8 ? 2 : 1, step = plane.step ? plane.step : bytes;
+    require(plane.data != nullptr, name + " has no data");
+    require(step == bytes || step == 2 * bytes,
+            name + " has a step of " + std::to_string(step) + " bytes between samples: it must be " + std::to_string(bytes) + " or " + std::to_string(2 * bytes));
+    require(depth == 8 ? plane.shift == 0 : plane.shift <= 16 - depth, name + " is shifted by " + std::to_string(plane.shift) + " bits, more than its words hold");
+    require(size.height == 1 || static_cast<uint64_t>(std::abs(plane.stride)) >= (static_cast<uint64_t>(size.width) - 1) * step + bytes,
+            name + " has a stride of " + std::to_string(plane.stride) + " bytes, less than a row of " + std::to_string(size.width) + " samples");
+    PlaneView view;
+    view.data = static_cast<const uint8_t*>(plane.data);
+    view.stride = plane.stride;
+    view.width = size.width;
+    view.height = size.height;
+    view.depth = depth;
+    view.step = step;
+    view.shift = plane.shift;
+    return view;
+}
+
+void release(const exactvq_frame& frame) {
+    if (frame.release) frame.release(frame.opaque);
+}
+
+}  // namespace
+
+Session::Session(const exactvq_config& config)
+    : format_(config.format),
+      geometry_(make_geometry(config.format)),
+      plan_(config.metrics, config.metric_count, geometry_),
+      subsample_(config.subsample ? config.subsample : 1),
+      log_callback_(config.log),
+      log_opaque_(config.log_opaque) {
+    require(config.threads <= kMaxThreads, "threads is " + std::to_string(config.threads) + ": at most " + std::to_string(kMaxThreads));
+    require(config.frames_in_flight <= kMaxFramesInFlight,
+            "frames_in_flight is " + std::to_string(config.frames_in_flight) + ": at most " + std::to_string(kMaxFramesInFlight));
+    slots_.resize(config.frames_in_flight ? config.frames_in_flight : kDefaultFramesInFlight);
+    for (Slot& slot : slots_) slot.words.resize(plan_.accumulators().size());
+    scores_.resize(plan_.outputs().size());
+    pooling_.resize(plan_.outputs().size());
+    if (config.keep_scores) store_.emplace(plan_.outputs().size());
+    tail_known_[0] = tail_known_[1] = config.format.depth != 16;
+
+    BackendConfig backend;
+    backend.geometry = geometry_;
+    backend.accumulators = plan_.accumulators();
+    backend.slots = static_cast<uint32_t>(slots_.size());
+    backend.threads = config.threads;
+    backend.cpu_mask = config.cpu_mask;
+    backend.device = config.device;
+    backend.device_context = config.device_context;
+    backend_ = make_backend(config, backend);
+    backend_name_ = backend_->description();
+}
+
+Session::~Session() {
+    backend_.reset();
+    for (; queued_ > 0; --queued_, oldest_ = (oldest_ + 1) % slots_.size()) {
+        release(slots_[oldest_].reference);
+        release(slots_[oldest_].main);
+    }
+}
+
+void Session::log(exactvq_log_level level, const std::string& message) const {
+    if (log_callback_) log_callback_(log_opaque_, level, message.c_str());
+}
+
+FramePair Session::check_pair(const exactvq_frame& reference, const exactvq_frame& main) const {
+    FramePair pair;
+    for (const exactvq_frame* frame : {&reference, &main}) {
+        const std::string name = frame == &main ? "main" : "reference";
+        require(frame->struct_size >= sizeof(exactvq_frame), "the " + name + " frame's struct_size is not set");
+        require(frame->memory == EXACTVQ_MEMORY_HOST, "the " + name + " frame is not in host memory, which " + backend_name_ + " needs",
+                EXACTVQ_ERROR_UNSUPPORTED);
+        require(same(frame->format, format_), "the " + name + " frame is " + describe(frame->format) + ", the session was opened for " + describe(format_));
+        for (uint32_t i = 0; i < geometry_.planes; ++i) {
+            const PlaneView view = make_view(frame->plane[i], geometry_.plane[i], geometry_.depth, "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame");
+            (frame == &main ? pair.plane[i].main : pair.plane[i].ref) = view;
+        }
+    }
+    return pair;
+}
+
+// 12-bit video in 16-bit words scores differently from the same video in 12-bit words; say so, once, when the samples look like it.
+void Session::look_for_zero_tail(const PlaneView& plane, const char* input, bool& decided) {
+    uint32_t any = 0;
+    for (uint32_t y = 0; y < plane.height && !(any & 0xf); ++y)
+        for (uint32_t x = 0; x < plane.width; ++x) any |= plane.sample(x, y);
+    if (any == 0) return;  // a black frame says nothing
+    decided = true;
+    uint32_t zeros = 0;
+    while (!(any >> zeros & 1)) ++zeros;
+    if (zeros >= 4)
+        log(EXACTVQ_LOG_WARNING, std::string(input) + ": the low " + std::to_string(zeros) + " bits of all 16-bit luma samples are zero; if this is " +
+                                     std::to_string(16 - zeros) + "-bit video in 16-bit words, score its real depth (bits=" + std::to_string(16 - zeros) + ")");
+}
+
+bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, uint64_t index) {
+    require(!flushed_, "a pair was submitted after the flush", EXACTVQ_ERROR_STATE);
+    require(index == submitted_, "pair " + std::to_string(index) + " was submitted, " + std::to_string(submitted_) + " is next", EXACTVQ_ERROR_STATE);
+    if (queued_ == slots_.size()) return false;
+    const FramePair pair = check_pair(reference, main);
+    if (!tail_known_[0]) look_for_zero_tail(pair.plane[0].ref, "reference", tail_known_[0]);
+    if (!tail_known_[1]) look_for_zero_tail(pair.plane[0].main, "main", tail_known_[1]);
+
+    const size_t position = (oldest_ + queued_) % slots_.size();
+    Slot& slot = slots_[position];
+    slot.measured = index % subsample_ == 0 || plan_.needs_every_frame();
+    if (slot.measured) backend_->start(static_cast<uint32_t>(position), pair, slot.words.data());
+    slot.reference = reference;
+    slot.main = main;
+    slot.index = index;
+    ++queued_;
+    ++submitted_;
+    return true;
+}
+
+exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wait) {
+    if (queued_ == 0) return flushed_ ? EXACTVQ_END : EXACTVQ_AGAIN;
+    Slot& slot = slots_[oldest_];
+    if (slot.measured) {
+        if (!wait && !backend_->done(static_cast<uint32_t>(oldest_))) return EXACTVQ_AGAIN;
+        backend_->wait(static_cast<uint32_t>(oldest_));
+    }
+    if (slot.index % subsample_ == 0) {
+        plan_.conclude(slot.words.data(), scores_.data());
+        for (size_t i = 0; i < scores_.size(); ++i)
+            if (!plan_.outputs()[i].unavailable.empty()) scores_[i] = std::numeric_limits<double>::quiet_NaN();
+        if (store_) store_->add(slot.index, scores_.data());
+        last_score_ = clock();
+        if (slot.index == 0) first_score_ = last_score_;
+    } else {
+        for (double& score : scores_) score = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (slot.measured) plan_.add_frame(slot.words.data());
+    for (size_t i = 0; i < scores_.size(); ++i) {
+        const bool has_value = !std::isnan(scores_[i]);
+        if (has_value) pooling_[i].add(scores_[i]);
+        scores[i] = {has_value ? scores_[i] : 0.0, has_value};
+    }
+    if (index) *index = slot.index;
+    const exactvq_frame reference = slot.reference, main = slot.main;
+    oldest_ = (oldest_ + 1) % slots_.size();
+    --queued_;
+    release(reference);
+    release(main);
+    return EXACTVQ_OK;
+}
+
+void Session::start_log(const char* path, exactvq_log_format format) {
+    require(path && *path, "the log has no path");
+    require(format >= EXACTVQ_LOG_FORMAT_JSON && format <= EXACTVQ_LOG_FORMAT_SUB, "unknown log format " + std::to_string(format));
+    require(store_.has_value(), "a log needs a session that keeps its scores (keep_scores)", EXACTVQ_ERROR_STATE);
+    require(!log_file_, "a log was started already", EXACTVQ_ERROR_STATE);
+    log_file_.emplace(path);
+    log_format_ = format;
+}
+
+void Session::finish_log() {
+    require(log_file_.has_value(), "no log was started", EXACTVQ_ERROR_STATE);
+    ScoreLog log{};
+    log.width = format_.width;
+    log.height = format_.height;
+    log.frames_per_cpu_second =
+        static_cast<double>(store_->frames()) / (static_cast<double>(last_score_ - first_score_) / static_cast<double>(CLOCKS_PER_SEC));
+    for (const PlanOutput& output : plan_.outputs()) log.names.push_back(output.libvmaf_name);
+    log.store = &*store_;
+    log.pooling = &pooling_;
+    log.aggregates = plan_.aggregates();
+    log_file_->finish(render_log(log, log_format_));
+    log_file_.reset();
+}
+
+}  // namespace exactvq

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// One measurement from open to close: queues pairs to the backend, delivers their scores in order, pools them.
+#ifndef EXACTVQ_HOST_SESSION_H
+#define EXACTVQ_HOST_SESSION_H
+
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exactvq/exactvq.h"
+#include "host/backend.h"
+#include "host/plan.h"
+#include "host/pooling.h"
+#include "host/score_log.h"
+
+namespace exactvq {
+
+class Session {
+public:
+    explicit Session(const exactvq_config& config);  // throws Error
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    const Plan& plan() const { return plan_; }
+    const std::string& backend_name() const { return backend_name_; }
+
+    // False: full, nothing was taken.
+    bool submit(const exactvq_frame& reference, const exactvq_frame& main, uint64_t index);
+    exactvq_status receive(exactvq_score* scores, uint64_t* index, bool wait);
+    void flush() { flushed_ = true; }
+
+    const Pooling& pooling(size_t output) const { return pooling_[output]; }
+
+    void start_log(const char* path, exactvq_log_format format);
+    void finish_log();
+
+private:
+    struct Slot {
+        exactvq_frame reference, main;
+        uint64_t index = 0;
+        bool measured = false;  // the backend was asked
+        std::vector<uint64_t> words;
+    };
+
+    FramePair check_pair(const exactvq_frame& reference, const exactvq_frame& main) const;
+    void look_for_zero_tail(const PlaneView& plane, const char* input, bool& decided);
+    void log(exactvq_log_level level, const std::string& message) const;
+
+    const exactvq_format format_;
+    const Geometry geometry_;
+    Plan plan_;
+    const uint32_t subsample_;
+    const exactvq_log_callback log_callback_;
+    void* const log_opaque_;
+
+    std::vector<Slot> slots_;  // a ring: `queued_` slots from `oldest_` on
+    size_t oldest_ = 0, queued_ = 0;
+    uint64_t submitted_ = 0;
+    bool flushed_ = false;
+    bool tail_known_[2] = {true, true};  // reference, main
+
+    std::vector<double> scores_;
+    std::vector<Pooling> pooling_;
+    std::optional<ScoreStore> store_;
+    clock_t first_score_ = 0, last_score_ = 0;
+    std::optional<LogFile> log_file_;
+    exactvq_log_format log_format_ = EXACTVQ_LOG_FORMAT_JSON;
+
+    std::string backend_name_;
+    std::unique_ptr<Backend> backend_;  // destroyed first: it may still be reading frames and writing words
+};
+
+}  // namespace exactvq
+
+#endif  // EXACTVQ_HOST_SESSION_H

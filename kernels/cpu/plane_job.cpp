@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/cpu/plane_job.h"
+
+#include <algorithm>
+#include <new>
+
+#include "kernels/common/sse.h"
+
+namespace exactvq::cpu {
+
+PlaneJob::PlaneJob(uint32_t stripes, uint32_t window) : stripes_(stripes), window_(window), ready_(window) {}
+
+void PlaneJob::begin(const PlanePair& pair) {
+    const std::lock_guard lock(mutex_);
+    pair_ = pair;
+    folded_ = 0;
+    reset();
+}
+
+void PlaneJob::run(uint32_t stripe) noexcept {
+    const uint32_t place = stripe % window_;
+    std::unique_lock lock(mutex_);
+    moved_.wait(lock, [&] { return stripe - folded_ < window_; });
+    lock.unlock();
+    compute(stripe, place);
+    lock.lock();
+    ready_[place] = true;
+    if (folding_) return;  // the thread that folds will see it
+    folding_ = true;
+    while (folded_ < stripes_ && ready_[folded_ % window_]) {
+        const uint32_t next = folded_;
+        lock.unlock();
+        fold(next, next % window_);
+        lock.lock();
+        ready_[next % window_] = false;
+        ++folded_;
+        moved_.notify_all();
+    }
+    folding_ = false;
+}
+
+namespace {
+
+constexpr uint32_t kSamplesPerStripe = 1u << 16;
+
+uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+// Places for results: enough that threads rarely wait for the fold.
+uint32_t window_for(uint32_t workers, uint32_t stripes) { return std::max(1u, std::min(2 * workers, stripes)); }
+
+class SseJob final : public PlaneJob {
+public:
+    SseJob(PlaneSize size, const Kernels& kernels, uint32_t workers) : SseJob(size, kernels, workers, rows_per_stripe(size)) {}
+
+    uint64_t result() const override { return total_; }
+
+private:
+    SseJob(PlaneSize size, const Kernels& kernels, uint32_t workers, uint32_t rows)
+        : PlaneJob(divide_up(size.height, rows), window_for(workers, divide_up(size.height, rows))),
+          sse_(kernels.sse.sse),
+          rows_(rows),
+          partial_(window_for(workers, stripes())) {}
+
+    static uint32_t rows_per_stripe(PlaneSize size) { return std::max(1u, kSamplesPerStripe / std::max(1u, size.width)); }
+
+    void reset() override { total_ = 0; }
+    void compute(uint32_t stripe, uint32_t place) noexcept override {
+        partial_[place] = sse_(pair_, stripe * rows_, std::min(pair_.ref.height, (stripe + 1) * rows_));
+    }
+    void fold(uint32_t, uint32_t place) noexcept override { total_ += partial_[place]; }
+
+    uint64_t (*sse_)(const PlanePair&, uint32_t, uint32_t);
+    uint32_t rows_;
+    std::vector<uint64_t> partial_;
+    uint64_t total_ = 0;
+};
+
+// Integer sums while they are exact in binary64; from the row on in which the sum passes 2^53, binary64 additions in raster order.
+class RoundedSseJob final : public PlaneJob {
+public:
+    RoundedSseJob(PlaneSize size, const Kernels& kernels, uint32_t workers)
+        : PlaneJob(size.height, window_for(workers, size.height)), sse_(kernels.sse.rounded_sse), partial_(window_for(workers, size.height)) {}
+
+    uint64_t result() const override { return double_bits(rounded_ ? sum_ : static_cast<double>(total_)); }
+
+private:
+    void reset() override {
+        total_ = 0;
+        sum_ = 0;
+        rounded_ = false;
+    }
+    void compute(uint32_t row, uint32_t place) noexcept override { partial_[place] = sse_(pair_, row, row + 1); }
+    void fold(uint32_t row, uint32_t place) noexcept override {
+        if (!rounded_ && total_ + partial_[place] <= kExactDoubleSum) {
+            total_ += partial_[place];
+            return;
+        }
+        if (!rounded_) sum_ = static_cast<double>(total_);
+        rounded_ = true;
+        for (uint32_t x = 0; x < pair_.ref.width; ++x)
+            sum_ = sum_ + static_cast<double>(rounded_squared_difference(pair_.ref.sample(x, row), pair_.main.sample(x, row)));
+    }
+
+    uint64_t (*sse_)(const PlanePair&, uint32_t, uint32_t);
+    std::vector<uint64_t> partial_;
+    uint64_t total_ = 0;
+    double sum_ = 0;
+    bool rounded_ = false;
+};
+
+struct AlignedFree {
+    void operator()(float* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+
+class PsnrHvsJob final : public PlaneJob {
+public:
+    PsnrHvsJob(PlaneSize size, const AccumulatorSpec& spec, const Kernels& kernels, uint32_t workers)
+        : PlaneJob(psnr_hvs_blocks(size.width) ? psnr_hvs_blocks(size.height) : 0, window_for(workers, psnr_hvs_blocks(size.height))),
+          kernels_(kernels.psnr_hvs),
+          table_(kPsnrHvsTable[spec.plane]),
+          mask_(spec.mask),
+          blocks_(psnr_hvs_blocks(size.width)),
+          row_terms_(size_t{64} * divide_up(blocks_, kernels_.lanes) * kernels_.lanes),
+          row_floats_((row_terms_ + 15) / 16 * 16),
+          terms_(static_cast<float*>(::operator new[](std::max<size_t>(1, row_floats_ * window_for(workers, stripes())) * sizeof(float), std::align_val_t(64)))) {}
+
+    uint64_t result() const override { return float_bits(sum_); }
+
+private:
+    void reset() override { sum_ = 0.0f; }
+    void compute(uint32_t row, uint32_t place) noexcept override { kernels_.terms(pair_, row, table_, mask_, terms_.get() + place * row_floats_); }
+    void fold(uint32_t, uint32_t place) noexcept override { sum_ = kernels_.add(sum_, terms_.get() + place * row_floats_, blocks_); }
+
+    PsnrHvsKernels kernels_;
+    const PsnrHvsTable& table_;
+    PsnrHvsMask mask_;
+    uint32_t blocks_;
+    size_t row_terms_, row_floats_;  // the second: every place begins at 64 bytes
+    std::unique_ptr<float[], AlignedFree> terms_;
+    float sum_ = 0.0f;
+};
+
+}  // namespace
+
+std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers) {
+    const PlaneSize size = geometry.plane[spec.plane];
+    switch (spec.kind) {
+    case AccumulatorKind::kSse: return std::make_unique<SseJob>(size, kernels, workers);
+    case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
+    case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
+    }
+    return nullptr;
+}
+
+}  // namespace exactvq::cpu

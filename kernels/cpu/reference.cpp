@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/cpu/reference.h"
+
+#include "kernels/common/sse.h"
+
+namespace exactvq::reference {
+
+uint64_t sse(const PlanePair& pair) {
+    uint64_t sum = 0;
+    for (uint32_t y = 0; y < pair.ref.height; ++y)
+        for (uint32_t x = 0; x < pair.ref.width; ++x) sum += squared_difference(pair.ref.sample(x, y), pair.main.sample(x, y));
+    return sum;
+}
+
+double rounded_sse(const PlanePair& pair) {
+    double sum = 0.0;
+    for (uint32_t y = 0; y < pair.ref.height; ++y)
+        for (uint32_t x = 0; x < pair.ref.width; ++x)
+            sum = sum + static_cast<double>(rounded_squared_difference(pair.ref.sample(x, y), pair.main.sample(x, y)));
+    return sum;
+}
+
+float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask mask) {
+    const uint32_t columns = psnr_hvs_blocks(pair.ref.width), rows = psnr_hvs_blocks(pair.ref.height);
+    float sum = 0.0f;
+    for (uint32_t by = 0; by < rows; ++by) {
+        for (uint32_t bx = 0; bx < columns; ++bx) {
+            int32_t ref[64], main[64];
+            for (uint32_t i = 0; i < 64; ++i) {
+                const uint32_t x = bx * kPsnrHvsStep + i % 8, y = by * kPsnrHvsStep + i / 8;
+                ref[i] = static_cast<int32_t>(pair.ref.sample(x, y));
+                main[i] = static_cast<int32_t>(pair.main.sample(x, y));
+            }
+            float terms[64];
+            psnr_hvs_block_terms(ref, main, table, mask, terms);
+            for (float term : terms) sum = sum + term;
+        }
+    }
+    return sum;
+}
+
+}  // namespace exactvq::reference

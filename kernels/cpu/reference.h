@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The truth inside the project: single thread, no SIMD, term by term. Everything faster is checked against these loops.
+#ifndef EXACTVQ_KERNELS_CPU_REFERENCE_H
+#define EXACTVQ_KERNELS_CPU_REFERENCE_H
+
+#include "kernels/common/plane.h"
+#include "kernels/common/psnr_hvs.h"
+
+namespace exactvq::reference {
+
+// Sum of squared differences of a plane.
+uint64_t sse(const PlanePair& pair);
+
+// Sum of float_psnr's terms in units of 1/q^2, added in raster order in binary64.
+double rounded_sse(const PlanePair& pair);
+
+// Sum of psnr_hvs's terms, added in block raster order in binary32. 0 where the plane holds no whole block.
+float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask mask);
+
+}  // namespace exactvq::reference
+
+#endif  // EXACTVQ_KERNELS_CPU_REFERENCE_H
