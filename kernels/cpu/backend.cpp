@@ -7,8 +7,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -92,20 +93,47 @@ private:
     bool done_ = true;
 };
 
+// Asio's scheduler on threads of our own. (boost::asio::thread_pool never returns from its constructor when a later thread cannot be started.)
+class ThreadPool {
+public:
+    explicit ThreadPool(uint32_t count) : work_(boost::asio::make_work_guard(context_)) {
+        try {
+            threads_.reserve(count);
+            while (threads_.size() < count) threads_.emplace_back([this] { context_.run(); });
+        } catch (const std::system_error& error) {
+            join();
+            throw Error(EXACTVQ_ERROR_NO_MEMORY, "cannot start " + std::to_string(count) + " threads (" + error.code().message() + "): ask for fewer");
+        } catch (...) {
+            join();
+            throw;
+        }
+    }
+    ~ThreadPool() { join(); }
+
+    template <class Function>
+    void post(Function&& function) {
+        boost::asio::post(context_, std::forward<Function>(function));
+    }
+
+private:
+    // Runs what was posted, then ends the threads.
+    void join() {
+        work_.reset();
+        for (std::thread& thread : threads_) thread.join();
+        threads_.clear();
+    }
+
+    boost::asio::io_context context_;
+    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
+    std::vector<std::thread> threads_;
+};
+
 class CpuBackend final : public Backend {
 public:
     explicit CpuBackend(const BackendConfig& config)
         : kernels_(cpu::select_kernels(config.cpu_mask)), workers_(config.threads ? config.threads : available_cpus()) {
         for (uint32_t i = 0; i < config.slots; ++i) slots_.push_back(std::make_unique<Slot>(config, kernels_, workers_));
-        try {
-            pool_ = std::make_unique<boost::asio::thread_pool>(workers_);
-        } catch (const std::system_error& error) {
-            throw Error(EXACTVQ_ERROR_NO_MEMORY, "cannot start " + std::to_string(workers_) + " threads (" + error.code().message() + "): ask for fewer");
-        }
-    }
-
-    ~CpuBackend() override {
-        if (pool_) pool_->join();
+        pool_ = std::make_unique<ThreadPool>(workers_);
     }
 
     std::string description() const override {
@@ -120,7 +148,7 @@ public:
         for (uint32_t i = 0; i < wanted; ++i) {
             try {
                 // A worker that comes late finds nothing left to claim, or helps with the slot's next pair: both are right.
-                boost::asio::post(*pool_, [slot] { slot->work(); });
+                pool_->post([slot] { slot->work(); });
             } catch (...) {  // no memory for the handler: fewer workers do the same work, at worst this thread alone
                 if (i == 0) slot->work();
                 return;
@@ -135,7 +163,7 @@ private:
     const cpu::Kernels& kernels_;
     const uint32_t workers_;
     std::vector<std::unique_ptr<Slot>> slots_;
-    std::unique_ptr<boost::asio::thread_pool> pool_;  // destroyed, and so joined, before the slots
+    std::unique_ptr<ThreadPool> pool_;  // destroyed, and so joined, before the slots
 };
 
 }  // namespace

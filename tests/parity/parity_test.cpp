@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Every backend against the reference loops: equal accumulators, bit for bit, over sizes, depths, formats, layouts and contents.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernels/common/sse.h"
+#include "tests/parity/backends.h"
+#include "tests/support/picture.h"
+
+namespace exactvq::test {
+namespace {
+
+// Sanitizer builds are ten times slower: EXACTVQ_TEST_STRIDE=n runs every n-th size of the long sweeps.
+uint32_t stride() {
+    const char* text = std::getenv("EXACTVQ_TEST_STRIDE");
+    return text ? static_cast<uint32_t>(std::max(1, std::atoi(text))) : 1;
+}
+
+class Parity {
+public:
+    Parity(const exactvq_format& format, const std::vector<BackendUnderTest>& backends) : format_(format), geometry_(make_geometry(format)) {
+        specs_ = all_accumulators(geometry_);
+        BackendConfig config;
+        config.geometry = geometry_;
+        config.accumulators = specs_;
+        for (const BackendUnderTest& backend : backends) {
+            names_.push_back(backend.name);
+            backends_.push_back(backend.make(config));
+        }
+    }
+
+    // Returns the number of words compared.
+    size_t check(Content content, Layout ref_layout, Layout main_layout, uint32_t seed) {
+        const ContentPair samples = make_content(content, geometry_, seed);
+        const Picture ref(samples.ref, geometry_, ref_layout), main(samples.main, geometry_, main_layout);
+        const FramePair pair = make_pair(ref, main, geometry_);
+        const std::vector<uint64_t> expected = reference_words(specs_, pair);
+        for (size_t b = 0; b < backends_.size(); ++b) {
+            std::vector<uint64_t> words(specs_.size(), 0xdeadbeefdeadbeefu);
+            backends_[b]->start(0, pair, words.data());
+            backends_[b]->wait(0);
+            for (size_t i = 0; i < words.size(); ++i) {
+                if (words[i] == expected[i]) continue;
+                ADD_FAILURE() << names_[b] << ", " << describe(specs_[i]) << ": " << std::hex << words[i] << ", reference " << expected[i] << std::dec << "; "
+                              << format_.width << "x" << format_.height << ", depth " << format_.depth << ", planes " << format_.planes << ", chroma >> "
+                              << format_.log2_chroma_w << "," << format_.log2_chroma_h << ", content " << name(content) << ", layouts "
+                              << name(ref_layout) << " and " << name(main_layout) << ", seed " << seed;
+            }
+        }
+        return backends_.size() * specs_.size();
+    }
+
+private:
+    exactvq_format format_;
+    Geometry geometry_;
+    std::vector<AccumulatorSpec> specs_;
+    std::vector<std::string> names_;
+    std::vector<std::unique_ptr<Backend>> backends_;
+};
+
+Content content_at(uint32_t i) { return static_cast<Content>(i % static_cast<uint32_t>(Content::kCount)); }
+Layout layout_at(uint32_t i) { return static_cast<Layout>(i % static_cast<uint32_t>(Layout::kCount)); }
+
+TEST(Parity, EverySizeFrom1To40) {
+    const auto backends = cpu_backends({1, 2});
+    size_t compared = 0;
+    uint32_t n = 0;
+    for (uint32_t h = 1; h <= 40; ++h) {
+        for (uint32_t w = 1; w <= 40; ++w) {
+            if ((w + 41 * h) % stride()) continue;
+            for (uint32_t depth : {8u, 10u, 12u, 16u}) {
+                Parity parity(make_format(w, h, depth, n % 3 ? "420" : "444"), backends);
+                for (uint32_t i = 0; i < 3; ++i, ++n) compared += parity.check(content_at(n), layout_at(n / 3), layout_at(n / 5), n);
+                if (testing::Test::HasFailure()) return;
+            }
+        }
+    }
+    std::printf("%zu words compared\n", compared);
+    for (const auto& backend : backends) std::printf("  %s\n", backend.name.c_str());
+}
+
+TEST(Parity, EveryDepthFormatContentAndLayout) {
+    const auto backends = cpu_backends({1, 3});
+    uint32_t n = 0;
+    for (uint32_t depth = 8; depth <= 16; ++depth) {
+        for (const char* chroma : {"400", "420", "422", "444", "440", "411", "410"}) {
+            const uint32_t w = 129 + 16 * (n % 3), h = 71 + n % 5;
+            Parity parity(make_format(w, h, depth, chroma), backends);
+            for (uint32_t c = 0; c < static_cast<uint32_t>(Content::kCount); ++c, ++n) {
+                if (n % stride()) continue;
+                for (uint32_t l = 0; l < static_cast<uint32_t>(Layout::kCount); ++l) parity.check(content_at(c), layout_at(l), layout_at(l + c), n);
+                if (testing::Test::HasFailure()) return;
+            }
+        }
+    }
+}
+
+// Widths around every vector length, where tails begin.
+TEST(Parity, EveryWidthFrom41To300) {
+    const auto backends = cpu_backends({2});
+    for (uint32_t w = 41; w <= 300; w += stride()) {
+        for (uint32_t depth : {8u, 10u, 12u}) {
+            Parity parity(make_format(w, 24, depth, "420"), backends);
+            for (Content content : {Content::kTexture, Content::kSmallNoise, Content::kNoise}) parity.check(content, layout_at(w), layout_at(w + 4), w);
+        }
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(Parity, ThreadsAndSlots) {
+    const auto backends = cpu_backends({1, 2, 3, 4, 5, 6, 7, 8});
+    for (uint32_t depth : {8u, 10u, 12u, 16u}) {
+        Parity parity(make_format(353, 289, depth, "420"), backends);
+        for (uint32_t c = 0; c < static_cast<uint32_t>(Content::kCount); c += stride()) parity.check(content_at(c), Layout::kPlanar, Layout::kP010, c);
+    }
+}
+
+TEST(Parity, LargeFrames) {
+    const auto backends = cpu_backends({2});
+    struct Case {
+        uint32_t w, h, depth;
+        Content content;
+    };
+    for (const Case& c : {Case{962, 13542, 8, Content::kTexture}, Case{962, 13542, 10, Content::kNoise}, Case{8192, 4320, 8, Content::kSmallNoise},
+                          Case{8192, 4320, 12, Content::kNoise}, Case{1920, 1080, 16, Content::kBinary}}) {
+        if (stride() > 1 && c.w * c.h > 10000000) continue;
+        Parity parity(make_format(c.w, c.h, c.depth, c.depth == 12 ? "400" : "420"), backends);
+        parity.check(c.content, Layout::kPlanar, Layout::kPlanar, 1);
+    }
+}
+
+// More than 2^53 units: the sum of float_psnr rounds, and the order of its additions counts.
+TEST(Parity, RoundedSumBeyond53Bits) {
+    if (stride() > 1) GTEST_SKIP() << "left to the build without sanitizers";
+    Parity parity(make_format(3840, 2160, 16, "400"), cpu_backends({2}));
+    for (uint32_t seed = 1; seed <= 3; ++seed) parity.check(Content::kSwingAndOdd, Layout::kPlanar, Layout::kPlanar, seed);
+    parity.check(Content::kBlackMax, Layout::kPlanar, Layout::kPlanar, 1);
+
+    // The content does what it is here for: the exact integer sum is another one.
+    const Geometry geometry = make_geometry(make_format(3840, 2160, 16, "400"));
+    const ContentPair samples = make_content(Content::kSwingAndOdd, geometry, 1);
+    uint64_t exact = 0;
+    for (size_t i = 0; i < samples.ref[0].at.size(); ++i) exact += rounded_squared_difference(samples.ref[0].at[i], samples.main[0].at[i]);
+    const Picture ref(samples.ref, geometry, Layout::kPlanar), main(samples.main, geometry, Layout::kPlanar);
+    EXPECT_GT(exact, kExactDoubleSum);
+    EXPECT_NE(reference_words({{AccumulatorKind::kRoundedSse, 0, {}}}, make_pair(ref, main, geometry))[0], double_bits(static_cast<double>(exact)));
+}
+
+// Words with bits above the depth are outside the contract; they must still give one result everywhere and read nothing outside.
+TEST(Parity, GarbageAboveTheDepth) {
+    const auto backends = cpu_backends({1, 2});
+    for (uint32_t depth : {9u, 10u, 11u, 12u}) {
+        Geometry geometry = make_geometry(make_format(150, 40, 16, "400"));
+        const ContentPair samples = make_content(Content::kNoise, geometry, depth);
+        geometry.depth = depth;
+        BackendConfig config;
+        config.geometry = geometry;
+        config.accumulators = all_accumulators(geometry);
+        const Picture ref(samples.ref, geometry, Layout::kPlanar), main(samples.main, geometry, Layout::kPlanar);
+        const FramePair pair = make_pair(ref, main, geometry);
+        const auto expected = reference_words(config.accumulators, pair);
+        for (const BackendUnderTest& backend : backends) {
+            std::vector<uint64_t> words(expected.size());
+            const auto b = backend.make(config);
+            b->start(0, pair, words.data());
+            b->wait(0);
+            for (size_t i = 0; i < words.size(); ++i) {
+                // A NaN's payload is not part of the contract.
+                if (config.accumulators[i].kind == AccumulatorKind::kPsnrHvsSum && float_from_bits(static_cast<uint32_t>(expected[i])) != float_from_bits(static_cast<uint32_t>(expected[i]))) {
+                    const float value = float_from_bits(static_cast<uint32_t>(words[i]));
+                    EXPECT_NE(value, value) << backend.name;
+                    continue;
+                }
+                EXPECT_EQ(words[i], expected[i]) << backend.name << ", " << describe(config.accumulators[i]) << ", depth " << depth;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace exactvq::test
