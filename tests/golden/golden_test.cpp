@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The library against values from outside: libvmaf's, the specification's vectors, and those of an independent implementation. Formats: README.md.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "host/plan.h"
+#include "host/pooling.h"
+#include "tests/parity/backends.h"
+#include "tests/support/picture.h"
+
+namespace exactvq::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// Output of a shell command; fails the test if the command does.
+std::string shell(const std::string& command) {
+    std::string output;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (!pipe) throw std::runtime_error("cannot run " + command);
+    char buffer[1 << 16];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
+    if (pclose(pipe) != 0) throw std::runtime_error("failed: " + command);
+    return output;
+}
+
+std::vector<std::vector<std::string>> read_table(const fs::path& path, char separator) {
+    std::ifstream in(path);
+    if (!in) throw std::runtime_error("cannot read " + path.string());
+    std::vector<std::vector<std::string>> rows;
+    for (std::string line; std::getline(in, line);) {
+        if (line.empty() || line[0] == '#') continue;
+        rows.emplace_back();
+        std::stringstream cells(line);
+        for (std::string cell; std::getline(cells, cell, separator);) rows.back().push_back(cell);
+    }
+    return rows;
+}
+
+struct Case {
+    std::string name, chroma, ref, main, md5_ref, md5_main, jobset;
+    uint32_t width, height, depth, frames;
+};
+
+std::vector<Case> read_cases(const fs::path& path) {
+    std::vector<Case> cases;
+    for (const auto& c : read_table(path, '\t')) {
+        const auto number = [&c](size_t i) { return static_cast<uint32_t>(std::stoul(c.at(i))); };
+        cases.push_back({c.at(0), c.at(3), c.at(6), c.at(7), c.at(8), c.at(9), c.at(10), number(1), number(2), number(4), number(5)});
+    }
+    return cases;
+}
+
+class Folder {
+public:
+    Folder() {
+        char name[] = "/tmp/exactvq-golden-XXXXXX";
+        if (!mkdtemp(name)) throw std::runtime_error("no temporary folder");
+        path_ = name;
+    }
+    ~Folder() { fs::remove_all(path_); }
+    const fs::path& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+// The raw files of a case, generated or decoded, checked by md5.
+std::pair<std::ifstream, std::ifstream> make_input(const Case& c, const fs::path& table, const fs::path& folder) {
+    const std::string base = folder / c.name;
+    if (c.ref.rfind("file:", 0) == 0) {
+        const char* ffmpeg = std::getenv("EXACTVQ_FFMPEG");
+        if (!ffmpeg) throw std::runtime_error("set EXACTVQ_FFMPEG to an ffmpeg that decodes the clips");
+        for (const auto& [clip, suffix] : {std::pair{c.ref, ".ref.yuv"}, std::pair{c.main, ".dist.yuv"}})
+            shell(std::string(ffmpeg) + " -v error -i " + (table.parent_path() / clip.substr(5)).string() + " -map 0:v:0 -fps_mode passthrough -f rawvideo -y " + base + suffix);
+    } else {
+        shell(std::string(EXACTVQ_GOLDEN_GENERATOR) + " " + table.string() + " " + c.name + " " + folder.string());
+    }
+    for (const auto& [md5, suffix] : {std::pair{c.md5_ref, ".ref.yuv"}, std::pair{c.md5_main, ".dist.yuv"}})
+        if (shell("md5sum " + base + suffix).substr(0, 32) != md5) throw std::runtime_error(c.name + suffix + ": another input than the values were made from");
+    return {std::ifstream(base + ".ref.yuv", std::ios::binary), std::ifstream(base + ".dist.yuv", std::ios::binary)};
+}
+
+// Planes as stored: chroma rounded up. `measured` says how much of each is used.
+void read_planes(std::ifstream& in, const Geometry& stored, const Geometry& measured, Samples* planes) {
+    for (uint32_t p = 0; p < stored.planes; ++p) {
+        const PlaneSize size = stored.plane[p], used = measured.plane[p];
+        const size_t bytes = stored.depth > 8 ? 2 : 1;
+        std::vector<uint8_t> raw(size_t{size.width} * size.height * bytes);
+        if (!in.read(reinterpret_cast<char*>(raw.data()), static_cast<std::streamsize>(raw.size()))) throw std::runtime_error("input too short");
+        planes[p] = {used.width, used.height, std::vector<uint16_t>(size_t{used.width} * used.height)};
+        for (uint32_t y = 0; y < used.height; ++y)
+            for (uint32_t x = 0; x < used.width; ++x) {
+                const uint8_t* s = &raw[(size_t{y} * size.width + x) * bytes];
+                planes[p].at[size_t{y} * used.width + x] = static_cast<uint16_t>(bytes == 2 ? s[0] | s[1] << 8 : s[0]);
+            }
+    }
+}
+
+// libvmaf's chroma planes are rounded down; a plane of no samples stays one.
+Geometry floor_chroma(Geometry geometry, const std::string& chroma) {
+    for (uint32_t p = 1; p < geometry.planes; ++p) {
+        if (chroma != "444") geometry.plane[p].width = geometry.plane[0].width / 2;
+        if (chroma == "420") geometry.plane[p].height = geometry.plane[0].height / 2;
+    }
+    return geometry;
+}
+
+// A metric measured over a case: by "frame/feature", "pool/feature" and "aggregate/feature".
+class Measurement {
+public:
+    Measurement(const std::string& metric, const std::vector<std::pair<std::string, std::string>>& options, const Geometry& geometry,
+                const BackendUnderTest& backend) {
+        std::vector<exactvq_option> list;
+        for (const auto& [key, value] : options) list.push_back({key.c_str(), value.c_str()});
+        const exactvq_metric m{metric.c_str(), nullptr, list.data(), list.size()};
+        plan_ = std::make_unique<Plan>(&m, 1, geometry);
+        BackendConfig config;
+        config.geometry = geometry;
+        config.accumulators = plan_->accumulators();
+        backend_ = backend.make(config);
+        pooling_.resize(plan_->outputs().size());
+    }
+
+    // Some golden jobs saw only the first frames of a case.
+    void limit(uint32_t frames) { limit_ = frames; }
+
+    void add(const FramePair& pair) {
+        if (frames_ == limit_) return;
+        std::vector<uint64_t> words(plan_->accumulators().size());
+        backend_->start(0, pair, words.data());
+        backend_->wait(0);
+        std::vector<double> scores(plan_->outputs().size());
+        plan_->conclude(words.data(), scores.data());
+        plan_->add_frame(words.data());
+        for (size_t i = 0; i < scores.size(); ++i) {
+            values_[std::to_string(frames_) + "/" + plan_->outputs()[i].name] = scores[i];
+            pooling_[i].add(scores[i]);
+        }
+        ++frames_;
+    }
+
+    std::map<std::string, double> values() const {
+        std::map<std::string, double> all = values_;
+        for (size_t i = 0; i < pooling_.size(); ++i) {
+            const std::string& name = plan_->outputs()[i].name;
+            all["min/" + name] = pooling_[i].min();
+            all["max/" + name] = pooling_[i].max();
+            all["mean/" + name] = pooling_[i].mean();
+            all["harmonic_mean/" + name] = pooling_[i].harmonic_mean();
+        }
+        for (const MetricAggregate& aggregate : plan_->aggregates()) all["aggregate/" + aggregate.name] = aggregate.value;
+        return all;
+    }
+
+    uint32_t frames() const { return frames_; }
+    size_t outputs() const { return plan_->outputs().size(); }
+
+private:
+    std::unique_ptr<Plan> plan_;
+    std::unique_ptr<Backend> backend_;
+    std::map<std::string, double> values_;
+    std::vector<Pooling> pooling_;
+    uint32_t frames_ = 0, limit_ = UINT32_MAX;
+};
+
+double parse_hex(const std::string& text) {
+    if (text == "inf") return INFINITY;
+    if (text == "-inf") return -INFINITY;
+    if (text == "nan" || text == "-nan") return NAN;
+    return std::strtod(text.c_str(), nullptr);
+}
+
+// True if equal. A NaN (no value) equals any NaN.
+bool same(double a, double b) { return double_bits(a) == double_bits(b) || (std::isnan(a) && std::isnan(b)); }
+
+size_t compared;
+
+void expect_value(const std::map<std::string, double>& values, const std::string& key, const std::string& hex, const std::string& where) {
+    const auto found = values.find(key);
+    if (found == values.end()) {
+        ADD_FAILURE() << where << ": no " << key;
+        return;
+    }
+    char got[64];
+    std::snprintf(got, sizeof got, "%a", found->second);
+    EXPECT_TRUE(same(found->second, parse_hex(hex))) << where << ", " << key << ": " << got << ", golden " << hex;
+    ++compared;
+}
+
+std::vector<json> read_json_lines(const fs::path& path) {
+    std::stringstream in(path.extension() == ".gz" ? shell("zcat " + path.string()) : (std::stringstream() << std::ifstream(path).rdbuf()).str());
+    std::vector<json> rows;
+    for (std::string line; std::getline(in, line);)
+        if (!line.empty()) rows.push_back(json::parse(line));
+    if (rows.empty()) throw std::runtime_error("no values in " + path.string());
+    return rows;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_options(const std::string& text, char separator) {
+    std::vector<std::pair<std::string, std::string>> options;
+    std::stringstream items(text);
+    for (std::string item; std::getline(items, item, separator);)
+        if (!item.empty()) options.emplace_back(item.substr(0, item.find('=')), item.substr(item.find('=') + 1));
+    return options;
+}
+
+void run_frames(const Case& c, const fs::path& table, const Geometry& geometry, std::vector<Measurement*> measurements, uint32_t frames) {
+    const Folder folder;
+    auto [ref_file, main_file] = make_input(c, table, folder.path());
+    const Geometry stored = make_geometry(make_format(c.width, c.height, c.depth, c.chroma.c_str()));
+    for (uint32_t f = 0; f < frames; ++f) {
+        Samples ref[3], main[3];
+        read_planes(ref_file, stored, geometry, ref);
+        read_planes(main_file, stored, geometry, main);
+        const Picture ref_picture(ref, geometry, Layout::kPlanar), main_picture(main, geometry, Layout::kPlanar);
+        for (Measurement* m : measurements) m->add(make_pair(ref_picture, main_picture, geometry));
+    }
+}
+
+// Every case of a folder against libvmaf's values.
+void check_folder(const fs::path& folder, size_t large) {
+    std::map<std::string, std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> jobs;
+    for (const auto& row : read_table(folder / "jobs.tsv", '\t')) {
+        if (row.at(2).rfind("feature ", 0) != 0) continue;
+        const std::string request = row[2].substr(8), metric = request.substr(0, request.find(' '));
+        if (find_metric(metric)) jobs[row[0]] = {metric, parse_options(request.size() > metric.size() ? request.substr(metric.size() + 1) : "", ' ')};
+    }
+    ASSERT_GE(jobs.size(), 6u);
+    const auto all_backends = cpu_backends({2});
+    compared = 0;
+    size_t cases = 0;
+    for (const Case& c : read_cases(folder / "cases.tsv")) {
+        SCOPED_TRACE(c.name);
+        fs::path values = folder / "golden" / (c.name + ".jsonl");
+        if (!fs::exists(values)) values += ".gz";
+        const Geometry geometry = floor_chroma(make_geometry(make_format(c.width, c.height, c.depth, c.chroma.c_str())), c.chroma);
+        const auto backends = size_t{c.width} * c.height > large ? std::vector{all_backends.back()} : all_backends;
+        std::map<std::string, std::vector<std::unique_ptr<Measurement>>> measurements;  // by job, one for each backend
+        std::vector<json> rows;
+        for (json& row : read_json_lines(values)) {
+            const std::string job = row.at("job");
+            if (!jobs.count(job) || row.value("unstable", false)) continue;
+            if (row.contains("error")) {  // refused by the reference: above 12 bits we give no value, gray we measure
+                const Plan plan(std::array{exactvq_metric{jobs[job].first.c_str(), nullptr, nullptr, 0}}.data(), 1, geometry);
+                EXPECT_TRUE(c.chroma == "400" || !plan.outputs()[0].unavailable.empty());
+                continue;
+            }
+            if (!measurements.count(job))
+                for (const BackendUnderTest& backend : backends) measurements[job].push_back(std::make_unique<Measurement>(jobs[job].first, jobs[job].second, geometry, backend));
+            if (row.contains("frames"))
+                for (const auto& m : measurements[job]) m->limit(row["frames"]);
+            rows.push_back(std::move(row));
+        }
+        std::vector<Measurement*> list;
+        for (const auto& [job, items] : measurements)
+            for (const auto& m : items) list.push_back(m.get());
+        run_frames(c, folder / "cases.tsv", geometry, list, c.frames);
+        std::map<std::string, std::vector<std::map<std::string, double>>> results;
+        for (const auto& [job, items] : measurements)
+            for (const auto& m : items) results[job].push_back(m->values());
+        for (const json& row : rows) {
+            const std::string kind = row.contains("frame") ? std::to_string(row["frame"].get<int>()) : row.contains("pool") ? row["pool"].get<std::string>() : "aggregate";
+            const auto& of_job = results[row.at("job").get<std::string>()];
+            for (size_t b = 0; b < of_job.size(); ++b)
+                expect_value(of_job[b], kind + "/" + row.at("feature").get<std::string>(), row.at("hex"), row.at("job").get<std::string>() + " on " + backends[b].name);
+        }
+        ++cases;
+        if (testing::Test::HasFailure()) return;
+    }
+    std::printf("%zu cases, %zu values compared on up to %zu backends\n", cases, compared, all_backends.size());
+    EXPECT_GT(compared, 1000u);
+}
+
+TEST(Golden, SelectionInTheTree) { check_folder(EXACTVQ_GOLDEN_FOLDER, 1000000); }
+
+// EXACTVQ_GOLDEN_FULL: the folder of the whole set.
+TEST(Golden, FullSet) {
+    const char* folder = std::getenv("EXACTVQ_GOLDEN_FULL");
+    if (!folder) GTEST_SKIP() << "EXACTVQ_GOLDEN_FULL is not set: the whole golden set is not here";
+    check_folder(folder, 100000);
+}
+
+TEST(Golden, IndependentImplementation) {
+    const fs::path folder = EXACTVQ_GOLDEN_FOLDER;
+    const auto backends = cpu_backends({2});
+    compared = 0;
+    std::map<std::string, Case> cases;
+    for (const Case& c : read_cases(folder / "oracle_cases.tsv")) cases[c.name] = c;
+    const std::vector<json> rows = read_json_lines(folder / "oracle.jsonl");
+    for (size_t first = 0; first < rows.size();) {
+        const auto key = [&](size_t i) { return std::array<std::string, 3>{rows[i]["case"], rows[i]["metric"], rows[i]["options"]}; };
+        size_t end = first;
+        while (end < rows.size() && key(end) == key(first)) ++end;
+        const auto [name, metric, options] = key(first);
+        SCOPED_TRACE(name + " " + metric + " " + options);
+        const Case& c = cases.at(name);
+        const Geometry geometry = make_geometry(make_format(c.width, c.height, c.depth, c.chroma.c_str()));
+        std::vector<std::unique_ptr<Measurement>> measurements;
+        std::vector<Measurement*> list;
+        for (const BackendUnderTest& backend : backends) {
+            measurements.push_back(std::make_unique<Measurement>(metric, parse_options(options, '|'), geometry, backend));
+            list.push_back(measurements.back().get());
+        }
+        run_frames(c, folder / "oracle_cases.tsv", geometry, list, c.frames);
+        for (size_t b = 0; b < backends.size(); ++b) {
+            const Measurement& m = *measurements[b];
+            const auto values = m.values();
+            size_t scores = 0;
+            for (size_t i = first; i < end; ++i) {
+                const bool aggregate = rows[i].value("aggregate", false);
+                scores += !aggregate;
+                const std::string kind = aggregate ? "aggregate" : std::to_string(rows[i]["frame"].get<int>());
+                expect_value(values, kind + "/" + rows[i]["feature"].get<std::string>(), rows[i]["hex"], backends[b].name);
+            }
+            EXPECT_EQ(scores, m.outputs() * m.frames()) << "scores that the other implementation does not have";
+        }
+        first = end;
+    }
+    std::printf("%zu values compared\n", compared);
+}
+
+// vectors.txt: tables, transform, block and frames of the specification.
+TEST(Golden, SpecificationVectors) {
+    const auto backends = cpu_backends({1});
+    compared = 0;
+    std::map<std::string, std::vector<std::map<std::string, double>>> measured;
+    for (const auto& w : read_table(fs::path(EXACTVQ_GOLDEN_FOLDER) / "vectors.txt", ' ')) {
+        if (w[0] == "table") {
+            const PsnrHvsTable& table = kPsnrHvsTable[w[1].substr(2) == "Y" ? 0 : w[1].substr(2) == "Cb" ? 1 : 2];
+            const uint32_t* values = w[1][0] == 'W' ? table.w : table.k;
+            for (size_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], std::stoul(w.at(2 + i), nullptr, 16)) << w[1] << " " << i;
+            compared += 64;
+        } else if (w[0] == "constant") {
+            EXPECT_EQ(float_bits(w[1] == "c63" ? kPsnrHvsScale64 : kPsnrHvsScale16), std::stoul(w[2], nullptr, 16));
+            ++compared;
+        } else if (w[0] == "dct8") {
+            int32_t x[8];
+            for (size_t i = 0; i < 8; ++i) x[i] = std::stoi(w.at(1 + i));
+            psnr_hvs_dct8(x, 1);
+            for (size_t i = 0; i < 8; ++i) EXPECT_EQ(x[i], std::stoi(w.at(9 + i)));
+            compared += 8;
+        } else if (w[0] == "dct8x8_row") {
+            int32_t block[64];
+            for (int i = 0; i < 64; ++i) block[i] = (std::stoi(w[1]) * i + std::stoi(w[2])) % std::stoi(w[3]);
+            psnr_hvs_dct8x8(block);
+            for (size_t i = 0; i < 8; ++i) EXPECT_EQ(block[8 * std::stoul(w[4]) + i], std::stoi(w.at(5 + i)));
+            compared += 8;
+        } else if (w[0] == "frame") {
+            const std::string id = w[1] + "x" + w[2] + " " + w[3] + " " + w[4];
+            const uint32_t width = static_cast<uint32_t>(std::stoul(w[1])), height = static_cast<uint32_t>(std::stoul(w[2])), depth = static_cast<uint32_t>(std::stoul(w[4]));
+            const std::string feature = w[5], metric = feature.rfind("psnr_hvs", 0) == 0 ? "psnr_hvs" : feature == "float_psnr" ? feature : "psnr";
+            auto& of_metric = measured[id + metric];
+            if (of_metric.empty()) {
+                const Geometry geometry = floor_chroma(make_geometry(make_format(width, height, depth, w[3].c_str())), w[3]);
+                Samples ref[3], main[3];
+                const int64_t largest = (1 << depth) - 1, unit = 1 << (depth - 8);
+                for (uint32_t p = 0; p < geometry.planes; ++p) {
+                    ref[p] = main[p] = {geometry.plane[p].width, geometry.plane[p].height, std::vector<uint16_t>(size_t{geometry.plane[p].width} * geometry.plane[p].height)};
+                    for (int64_t y = 0; y < ref[p].height; ++y) {
+                        for (int64_t x = 0; x < ref[p].width; ++x) {
+                            const int64_t a = (3 * x * x + 5 * y * y + (p + 1) * x * y + 17 * p) % 251 * unit + (5 * x + 3 * y) % unit;
+                            const int64_t b = a + ((7 * x + 11 * y + 3 * p) % 13 - 6) * unit + (x + y) % unit;
+                            ref[p].at[static_cast<size_t>(y * ref[p].width + x)] = static_cast<uint16_t>(a);
+                            main[p].at[static_cast<size_t>(y * ref[p].width + x)] = static_cast<uint16_t>(std::clamp<int64_t>(b, 0, largest));
+                        }
+                    }
+                }
+                const Picture ref_picture(ref, geometry, Layout::kPlanar), main_picture(main, geometry, Layout::kPlanar);
+                for (const BackendUnderTest& backend : backends) {
+                    Measurement m(metric, metric == "psnr" ? parse_options("enable_mse=1 enable_apsnr=1", ' ') : parse_options("", ' '), geometry, backend);
+                    m.add(make_pair(ref_picture, main_picture, geometry));
+                    of_metric.push_back(m.values());
+                }
+            }
+            for (size_t b = 0; b < backends.size(); ++b)
+                expect_value(of_metric[b], (feature.rfind("apsnr", 0) == 0 ? "aggregate/" : "0/") + feature, w[6], id + " on " + backends[b].name);
+        }
+    }
+    std::printf("%zu values compared\n", compared);
+    EXPECT_GT(compared, 1000u);
+}
+
+}  // namespace
+}  // namespace exactvq::test
