@@ -19,8 +19,6 @@ struct exactvq_session {
     bool failed = false;             // submit or receive failed: only close is left
     // Fixed memory, so that the sentence of "no memory" needs none.
     mutable char error[1024] = "";
-    // Names handed out by exactvq_get_aggregate().
-    mutable std::vector<MetricAggregate> aggregates;
 
     exactvq_status fail(exactvq_status status, const char* sentence) const {
         std::snprintf(error, sizeof error, "%s", sentence);
@@ -138,21 +136,15 @@ exactvq_status exactvq_summary(const exactvq_session* s, size_t output, exactvq_
     });
 }
 
-size_t exactvq_aggregate_count(const exactvq_session* s) {
-    size_t count = 0;
-    guarded(s, [&] {
-        count = opened(s).plan().aggregates().size();
-        return EXACTVQ_OK;
-    });
-    return count;
-}
+size_t exactvq_aggregate_count(const exactvq_session* s) { return s && s->session ? s->session->plan().aggregates().size() : 0; }
 
-exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, const char** name, double* value) {
+exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, exactvq_aggregate* aggregate) {
     return guarded(s, [&] {
-        s->aggregates = opened(s).plan().aggregates();
-        if (index >= s->aggregates.size()) return bad_index(s, index, s->aggregates.size());
-        if (name) *name = s->aggregates[index].name.c_str();
-        if (value) *value = s->aggregates[index].value;
+        const Plan& plan = opened(s).plan();
+        if (index >= plan.aggregates().size()) return bad_index(s, index, plan.aggregates().size());
+        if (!aggregate || aggregate->struct_size < sizeof *aggregate) throw Error(EXACTVQ_ERROR_ARGUMENT, "the result's struct_size is not set");
+        const PlanAggregate& a = plan.aggregates()[index];
+        *aggregate = {aggregate->struct_size, a.name.c_str(), a.metric, a.label.c_str(), plan.aggregate_values()[index]};
         return EXACTVQ_OK;
     });
 }

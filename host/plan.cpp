@@ -34,6 +34,8 @@ Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry
             instance.offsets.push_back(static_cast<uint32_t>(found - accumulators_.begin()));
             if (found == accumulators_.end()) accumulators_.push_back(spec);
         }
+        for (const MetricAggregate& aggregate : instance.metric->aggregates())
+            aggregates_.push_back({with_label(instance.label, aggregate.name), instance.label, info->name});
         needs_every_frame_ = needs_every_frame_ || instance.metric->needs_every_frame();
         instances_.push_back(std::move(instance));
     }
@@ -50,12 +52,11 @@ void Plan::add_frame(const uint64_t* words) {
     for (const Instance& instance : instances_) instance.metric->add_frame(Accumulators(words, instance.offsets.data()));
 }
 
-std::vector<MetricAggregate> Plan::aggregates() const {
-    std::vector<MetricAggregate> result;
+std::vector<double> Plan::aggregate_values() const {
+    std::vector<double> values;
     for (const Instance& instance : instances_)
-        for (MetricAggregate& aggregate : instance.metric->aggregates())
-            result.push_back({with_label(instance.label, aggregate.name), aggregate.value});
-    return result;
+        for (const MetricAggregate& aggregate : instance.metric->aggregates()) values.push_back(aggregate.value);
+    return values;
 }
 
 }  // namespace exactvq

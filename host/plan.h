@@ -18,6 +18,11 @@ struct PlanOutput {
     const char* unit;
 };
 
+struct PlanAggregate {
+    std::string name, label;
+    const char* metric;
+};
+
 class Plan {
 public:
     // Throws Error: unknown metric, wrong option, two outputs of one name.
@@ -30,9 +35,10 @@ public:
     // `words`: one for each of accumulators(). `scores`: outputs().size() values, NaN where there is none.
     void conclude(const uint64_t* words, double* scores) const;
 
-    // Values of the whole sequence.
+    // Values of the whole sequence: one value for each of aggregates().
+    const std::vector<PlanAggregate>& aggregates() const { return aggregates_; }
     void add_frame(const uint64_t* words);
-    std::vector<MetricAggregate> aggregates() const;
+    std::vector<double> aggregate_values() const;
 
 private:
     struct Instance {
@@ -43,6 +49,7 @@ private:
 
     std::vector<Instance> instances_;
     std::vector<PlanOutput> outputs_;
+    std::vector<PlanAggregate> aggregates_;
     std::vector<AccumulatorSpec> accumulators_;
     bool needs_every_frame_ = false;
 };

@@ -87,7 +87,7 @@ std::string json(const ScoreLog& log) {
             if (std::isnan(scores[i])) continue;
             text += comma;
             text += "        \"" + log.names[i] + "\": " + json_number(scores[i]);
-            comma = ",\n";
+            comma = std::isfinite(scores[i]) ? ",\n" : ",";  // libvmaf breaks no line after null
         }
         text += "\n      }\n    }";
         separator = ",\n";

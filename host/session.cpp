@@ -204,7 +204,8 @@ void Session::finish_log() {
     for (const PlanOutput& output : plan_.outputs()) log.names.push_back(output.libvmaf_name);
     log.store = &*store_;
     log.pooling = &pooling_;
-    log.aggregates = plan_.aggregates();
+    const std::vector<double> values = plan_.aggregate_values();
+    for (size_t i = 0; i < values.size(); ++i) log.aggregates.push_back({plan_.aggregates()[i].name, values[i]});
     log_file_->finish(render_log(log, log_format_));
     log_file_.reset();
 }

@@ -160,7 +160,8 @@ public:
             all["mean/" + name] = pooling_[i].mean();
             all["harmonic_mean/" + name] = pooling_[i].harmonic_mean();
         }
-        for (const MetricAggregate& aggregate : plan_->aggregates()) all["aggregate/" + aggregate.name] = aggregate.value;
+        const std::vector<double> aggregates = plan_->aggregate_values();
+        for (size_t i = 0; i < aggregates.size(); ++i) all["aggregate/" + plan_->aggregates()[i].name] = aggregates[i];
         return all;
     }
 

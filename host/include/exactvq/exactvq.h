@@ -207,9 +207,17 @@ typedef struct exactvq_pooled {
 
 EXACTVQ_API exactvq_status exactvq_summary(const exactvq_session *session, size_t output, exactvq_pooled *pooled);
 
-/* Values of the whole sequence (psnr with enable_apsnr: apsnr_y, apsnr_cb, apsnr_cr), of the frames delivered so far. */
+/* A value of the whole sequence (psnr with enable_apsnr: apsnr_y, apsnr_cb, apsnr_cr). Strings are valid until exactvq_close(). */
+typedef struct exactvq_aggregate {
+    size_t struct_size; /* sizeof(exactvq_aggregate) */
+    const char *name;   /* "apsnr_y"; with a label "label.apsnr_y" */
+    const char *metric; /* "psnr" */
+    const char *label;  /* "" if none */
+    double value;       /* of the frames delivered so far; -inf: of a plane that is not measured */
+} exactvq_aggregate;
+
 EXACTVQ_API size_t exactvq_aggregate_count(const exactvq_session *session);
-EXACTVQ_API exactvq_status exactvq_get_aggregate(const exactvq_session *session, size_t index, const char **name, double *value);
+EXACTVQ_API exactvq_status exactvq_get_aggregate(const exactvq_session *session, size_t index, exactvq_aggregate *aggregate);
 
 typedef enum exactvq_log_format {
     EXACTVQ_LOG_FORMAT_JSON = 0,

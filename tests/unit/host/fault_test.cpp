@@ -103,7 +103,9 @@ protected:
         if (status == EXACTVQ_OK) status = exactvq_start_log(session, "/dev/null", EXACTVQ_LOG_FORMAT_JSON);
         if (status == EXACTVQ_OK) status = stream(session);
         if (status == EXACTVQ_OK) status = exactvq_finish_log(session);
-        if (status == EXACTVQ_OK && exactvq_aggregate_count(session) == 0) status = EXACTVQ_ERROR_NO_MEMORY;
+        exactvq_aggregate aggregate{};
+        aggregate.struct_size = sizeof aggregate;
+        if (status == EXACTVQ_OK) status = exactvq_get_aggregate(session, 0, &aggregate);
         if (status != EXACTVQ_OK) {
             EXPECT_NE(exactvq_error(session)[0], 0);
         }

@@ -268,10 +268,14 @@ TEST(Session, SubsampleScoresEveryNthPair) {
         exactvq_session* session;
         ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
         ASSERT_EQ(run_session(session, n ? some_clip.pairs : all_clip.pairs, n ? some : all), EXACTVQ_OK);
-        const char* name;
+        exactvq_aggregate aggregate{};
+        aggregate.struct_size = sizeof aggregate;
         ASSERT_EQ(exactvq_aggregate_count(session), 3u);
-        ASSERT_EQ(exactvq_get_aggregate(session, 0, &name, &apsnr[n]), EXACTVQ_OK);
-        EXPECT_STREQ(name, "apsnr_y");
+        ASSERT_EQ(exactvq_get_aggregate(session, 0, &aggregate), EXACTVQ_OK);
+        EXPECT_STREQ(aggregate.name, "apsnr_y");
+        EXPECT_STREQ(aggregate.metric, "psnr");
+        apsnr[n] = aggregate.value;
+        EXPECT_EQ(exactvq_get_aggregate(session, 3, &aggregate), EXACTVQ_ERROR_ARGUMENT);
         exactvq_pooled pooled{};
         pooled.struct_size = sizeof pooled;
         ASSERT_EQ(exactvq_summary(session, 0, &pooled), EXACTVQ_OK);

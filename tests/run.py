@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the test steps one after the other, sums up their results, and ends with "N passed, N failed, N skipped".
+
+    tests/run.py [--quick] [--only=STEP,...]
+
+--quick leaves out the sanitizers and all FFmpeg releases but 7.1. A step that cannot be built or started counts as one failure.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = PROJECT / "build"
+RESULTS = BUILD / "results"
+SHARED = PROJECT.parent / "shared"
+RELEASES = ["7.1", "8.1", "5.1", "9.0"]
+
+totals = {"passed": 0, "failed": 0, "skipped": 0}
+problems = []
+skips = {}
+
+
+def command(*args, timeout=1500, **environment):
+    """Runs a command; true if it succeeded. Its output is shown if it did not."""
+    env = {**os.environ, **{k: str(v) for k, v in environment.items()}}
+    try:
+        done = subprocess.run([str(a) for a in args], cwd=PROJECT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=timeout)
+    except subprocess.TimeoutExpired as expired:
+        print(f"{' '.join(map(str, args))}: no end after {timeout} s\n{(expired.stdout or b'')[-4000:]}")
+        return False
+    if done.returncode:
+        print(f"{' '.join(map(str, args))}: exit status {done.returncode}\n{done.stdout[-8000:]}")
+    return done.returncode == 0
+
+
+def fail(what):
+    totals["failed"] += 1
+    problems.append(what)
+    print(f"FAILED: {what}")
+
+
+def collect(step, report, ok):
+    """Adds the counts of a JUnit report. A run that failed without saying so in its report is a failure too."""
+    failed = 0
+    try:
+        cases = list(ElementTree.parse(report).iter("testcase"))
+    except (OSError, ElementTree.ParseError):
+        return fail(f"{step}: no report")
+    for case in cases:
+        name = f"{step}: {case.get('classname', '')}.{case.get('name')}"
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            totals["failed"] += 1
+            failed += 1
+            problems.append(name)
+        elif skipped is not None or case.get("result") == "skipped" or case.get("status") == "notrun":
+            totals["skipped"] += 1
+            reason = skipped.get("message", "").strip().splitlines()[-1:] if skipped is not None else []
+            skips.setdefault(reason[0] if reason else "no reason given", []).append(name)
+        else:
+            totals["passed"] += 1
+    if not cases or (not ok and not failed):
+        fail(f"{step}: the run failed")
+
+
+def program(step, path, *args, timeout=1500, **environment):
+    report = RESULTS / f"{step.replace(' ', '-').replace('/', '-')}.xml"
+    ok = command(path, f"--gtest_output=xml:{report}", *args, timeout=timeout, **environment)
+    collect(step, report, ok)
+
+
+# ---- steps ---------------------------------------------------------------------------------------------------------
+
+
+def sources():
+    """The texts that are generated and committed are what their generators make."""
+    for script in (["scripts/make-psnr-hvs-tables", "--check"], ["/usr/bin/python3", "tests/golden/independent/make_oracle.py", "--check"]):
+        if command(*script):
+            totals["passed"] += 1
+        else:
+            fail("sources: " + " ".join(script))
+
+
+def library():
+    if not command("scripts/build-library", "-Dtests=true"):
+        return fail("library: does not build")
+    for name in ("unit", "faults", "parity", "golden"):
+        environment = {}
+        if name == "golden" and (SHARED / "golden/dev").is_dir() and prepare_ffmpeg("7.1"):
+            environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg"}
+        program(f"library {name}", BUILD / f"lib/tests/{name if name != 'faults' else 'fault'}{'-tests'}", **environment)
+
+
+def sanitizer(name, options, steps):
+    folder = BUILD / name
+    if not (folder / "build.ninja").exists():
+        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", *options):
+            return fail(f"{name}: meson setup")
+    if not command("ninja", "-C", folder):
+        return fail(f"{name}: does not build")
+    for test, arguments, environment in steps:
+        program(f"{name} {test}", folder / f"tests/{test}", *arguments, **environment)
+
+
+def address_sanitizer():
+    options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+    sanitizer("asan", ["-Db_sanitize=address,undefined"],
+              [("unit-tests", ["--gtest_filter=-*Division*"], options), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
+               ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5})])
+
+
+def thread_sanitizer():
+    options = {"TSAN_OPTIONS": "halt_on_error=1"}
+    sanitizer("tsan", ["-Db_sanitize=thread"],
+              [("unit-tests", ["--gtest_filter=PlaneJob*:Session*"], options),
+               ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 4})])
+
+
+def source_of(release):
+    """Folder with the pristine or patched tree of a release, or None if it cannot be had."""
+    tree = BUILD / f"source/ffmpeg-{release}"
+    if not (tree / "configure").exists() and not command("scripts/fetch-ffmpeg", release, tree):
+        return None
+    return tree
+
+
+prepared = {}
+
+
+def prepare_ffmpeg(release, prefix=None, library=BUILD / "prefix", options=(), **environment):
+    prefix = prefix or BUILD / f"ffmpeg-{release}"
+    if prefix not in prepared:
+        tree = source_of(release)
+        prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, f"--profile={'tests' if release in ('7.1', '8.1') else 'tiny'}",
+                                                  *options, PKG_CONFIG_PATH=library / "lib/pkgconfig", timeout=2400, **environment)
+    return prepared[prefix]
+
+
+def ffmpeg(release):
+    if not (BUILD / "prefix/lib/pkgconfig/libexactvq.pc").exists() and not command("scripts/build-library"):
+        return fail(f"ffmpeg {release}: the library does not build")
+    if source_of(release) is None:
+        totals["skipped"] += 1
+        skips.setdefault("its source is not to be had here (EXACTVQ_FFMPEG_SOURCES)", []).append(f"ffmpeg {release}")
+        return None
+    if not prepare_ffmpeg(release):
+        return fail(f"ffmpeg {release}: does not build")
+    report = RESULTS / f"ffmpeg-{release}.xml"
+    ok = command("/usr/bin/python3", "-m", "pytest", "-q", "-x" if os.environ.get("EXACTVQ_FAIL_FAST") else "-q", "-p", "no:cacheprovider",
+                 f"--junitxml={report}", "tests/ffmpeg", timeout=2400, EXACTVQ_FFMPEG=BUILD / f"ffmpeg-{release}/bin/ffmpeg")
+    return collect(f"ffmpeg {release}", report, ok)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+
+    steps = {"sources": sources, "library": library, "asan": address_sanitizer, "tsan": thread_sanitizer}
+    steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
+    if arguments.quick:
+        steps = {name: steps[name] for name in ("sources", "library", "ffmpeg-7.1")}
+    if arguments.only:
+        unknown = [name for name in arguments.only.split(",") if name not in steps]
+        if unknown:
+            parser.error(f"no step {unknown[0]}; the steps are {', '.join(steps)}")
+        steps = {name: steps[name] for name in arguments.only.split(",")}
+
+    shutil.rmtree(RESULTS, ignore_errors=True)
+    RESULTS.mkdir(parents=True)
+    for name, step in steps.items():
+        start, before = time.monotonic(), dict(totals)
+        print(f"==> {name}", flush=True)
+        step()
+        print(f"    {totals['passed'] - before['passed']} passed, {totals['failed'] - before['failed']} failed, "
+              f"{totals['skipped'] - before['skipped']} skipped, {time.monotonic() - start:.0f} s", flush=True)
+
+    for reason, names in skips.items():
+        print(f"skipped ({reason}): {len(names)}, e.g. {names[0]}")
+    for problem in problems:
+        print(f"failed: {problem}")
+    print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
+    return 1 if totals["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
