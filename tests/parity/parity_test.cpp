@@ -12,7 +12,7 @@
 namespace exactvq::test {
 namespace {
 
-// Sanitizer builds are ten times slower: EXACTVQ_TEST_STRIDE=n runs every n-th size of the long sweeps.
+// Sanitizer builds are ten times slower: EXACTVQ_TEST_STRIDE=n runs every n-th case of the long tests (never of the sweep of small sizes).
 uint32_t stride() {
     const char* text = std::getenv("EXACTVQ_TEST_STRIDE");
     return text ? static_cast<uint32_t>(std::max(1, std::atoi(text))) : 1;
@@ -64,12 +64,11 @@ Content content_at(uint32_t i) { return static_cast<Content>(i % static_cast<uin
 Layout layout_at(uint32_t i) { return static_cast<Layout>(i % static_cast<uint32_t>(Layout::kCount)); }
 
 TEST(Parity, EverySizeFrom1To40) {
-    const auto backends = cpu_backends({1, 2});
+    const auto backends = cpu_backends(stride() > 1 ? std::vector<uint32_t>{2} : std::vector<uint32_t>{1, 2});
     size_t compared = 0;
     uint32_t n = 0;
     for (uint32_t h = 1; h <= 40; ++h) {
         for (uint32_t w = 1; w <= 40; ++w) {
-            if ((w + 41 * h) % stride()) continue;
             for (uint32_t depth : {8u, 10u, 12u, 16u}) {
                 Parity parity(make_format(w, h, depth, n % 3 ? "420" : "444"), backends);
                 for (uint32_t i = 0; i < 3; ++i, ++n) compared += parity.check(content_at(n), layout_at(n / 3), layout_at(n / 5), n);

@@ -55,7 +55,7 @@ Terms make_stream(int kind, size_t length, std::mt19937& random) {
         case 3: t = random() % 5 ? 0 : u; break;
         case 4: t = sum > 0 ? ulp * (static_cast<float>(random() % 8) + 0.5f) : 1; break;                      // ties
         case 5: t = sum > 0 ? std::nextafter(ulp * 0.5f, random() % 2 ? 0.0f : 1.0f) : 1; break;                // just beside ties
-        case 6: t = sum > 0 && random() % 20 == 0 ? std::ldexp(1.0f, std::ilogb(sum) + 1) - sum : u * 1e-3f; break;  // on binade edges
+        case 6: t = sum > 0 && std::isfinite(sum) && random() % 20 == 0 ? std::ldexp(1.0f, std::ilogb(sum) + 1) - sum : u * 1e-3f; break;  // on binade edges
         case 7: t = static_cast<float>(random() % 64) / 8; break;
         case 8: t = std::ldexp(1.0f, -140); break;                                                               // subnormal
         case 9: t = random() % 50 ? u : sum * 3; break;                                                          // spikes
