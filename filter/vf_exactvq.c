@@ -500,7 +500,7 @@ static int get_outputs(AVFilterContext *ctx)
         if (status < 0)
             return library_error(ctx, status);
         if (output->unavailable) {
-            av_log(ctx, AV_LOG_ERROR, "%s: %s\n", output->metric, output->unavailable);
+            av_log(ctx, AV_LOG_ERROR, "%s\n", output->unavailable);
             return AVERROR(EINVAL);
         }
     }

@@ -74,92 +74,108 @@ void for_each_listed(const ScoreLog& log, Function&& function) {
     }
 }
 
-std::string json(const ScoreLog& log) {
-    std::string text = "{\n  \"version\": \"" + std::string(exactvq_version()) + "\",\n  \"fps\": ";
-    text += std::isfinite(log.frames_per_cpu_second) ? fixed(log.frames_per_cpu_second, 2) : "null";
-    text += ",\n  \"frames\": [";
+// Text on its way to the file, so that the memory for it does not grow with the log.
+class Text {
+public:
+    explicit Text(const LogSink& sink) : sink_(sink) {}
+    Text& operator<<(std::string_view more) {
+        buffer_ += more;
+        if (buffer_.size() >= kPiece) flush();
+        return *this;
+    }
+    void flush() {
+        sink_(buffer_);
+        buffer_.clear();
+    }
+
+private:
+    static constexpr size_t kPiece = size_t{1} << 16;
+    const LogSink& sink_;
+    std::string buffer_;
+};
+
+void json(const ScoreLog& log, Text& text) {
+    text << "{\n  \"version\": \"" << exactvq_version() << "\",\n  \"fps\": ";
+    text << (std::isfinite(log.frames_per_cpu_second) ? fixed(log.frames_per_cpu_second, 2) : "null") << ",\n  \"frames\": [";
     const char* separator = "\n";
     for_each_listed(log, [&](uint64_t index, const double* scores) {
-        text += separator;
-        text += "    {\n      \"frameNum\": " + std::to_string(index) + ",\n      \"metrics\": {";
+        text << separator << "    {\n      \"frameNum\": " << std::to_string(index) << ",\n      \"metrics\": {";
         const char* comma = "\n";
         for (size_t i = 0; i < log.names.size(); ++i) {
             if (std::isnan(scores[i])) continue;
-            text += comma;
-            text += "        \"" + log.names[i] + "\": " + json_number(scores[i]);
+            text << comma << "        \"" << log.names[i] << "\": " << json_number(scores[i]);
             comma = std::isfinite(scores[i]) ? ",\n" : ",";  // libvmaf breaks no line after null
         }
-        text += "\n      }\n    }";
+        text << "\n      }\n    }";
         separator = ",\n";
     });
-    text += "\n  ],\n  \"pooled_metrics\": {";
+    text << "\n  ],\n  \"pooled_metrics\": {";
     separator = "\n";
     for (size_t i = 0; i < log.names.size(); ++i) {
-        text += separator;
-        text += "    \"" + log.names[i] + "\": {";
+        text << separator << "    \"" << log.names[i] << "\": {";
         const char* comma = "\n";
         for (const NamedPool& pool : pools((*log.pooling)[i])) {
-            text += comma;
-            text += "      \"" + std::string(pool.name) + "\": " + json_number(pool.value);
+            text << comma << "      \"" << pool.name << "\": " << json_number(pool.value);
             comma = ",\n";
         }
-        text += "\n    }";
+        text << "\n    }";
         separator = ",\n";
     }
-    text += "\n  },\n  \"aggregate_metrics\": {";
+    text << "\n  },\n  \"aggregate_metrics\": {";
     separator = "\n";
     for (const MetricAggregate& aggregate : log.aggregates) {
-        text += separator;
-        text += "    \"" + aggregate.name + "\": " + json_number(aggregate.value);
+        text << separator << "    \"" << aggregate.name << "\": " << json_number(aggregate.value);
         separator = ",\n";
     }
-    return text + "\n  }\n}\n";
+    text << "\n  }\n}\n";
 }
 
-std::string xml(const ScoreLog& log) {
-    std::string text = "<VMAF version=\"" + std::string(exactvq_version()) + "\">\n";
-    text += "  <params qualityWidth=\"" + std::to_string(log.width) + "\" qualityHeight=\"" + std::to_string(log.height) + "\" />\n";
-    text += "  <fyi fps=\"" + fixed(log.frames_per_cpu_second, 2) + "\" />\n  <frames>\n";
-    const auto attribute = [](const std::string& name, const std::string& value) { return name + "=\"" + value + "\" "; };
+void xml(const ScoreLog& log, Text& text) {
+    const auto attribute = [&text](std::string_view name, std::string_view value) { text << name << "=\"" << value << "\" "; };
+    text << "<VMAF version=\"" << exactvq_version() << "\">\n  <params ";
+    attribute("qualityWidth", std::to_string(log.width));
+    attribute("qualityHeight", std::to_string(log.height));
+    text << "/>\n  <fyi ";
+    attribute("fps", fixed(log.frames_per_cpu_second, 2));
+    text << "/>\n  <frames>\n";
     for_each_listed(log, [&](uint64_t index, const double* scores) {
-        text += "    <frame " + attribute("frameNum", std::to_string(index));
+        text << "    <frame ";
+        attribute("frameNum", std::to_string(index));
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) text += attribute(log.names[i], number(scores[i]));
-        text += "/>\n";
+            if (!std::isnan(scores[i])) attribute(log.names[i], number(scores[i]));
+        text << "/>\n";
     });
-    text += "  </frames>\n  <pooled_metrics>\n";
+    text << "  </frames>\n  <pooled_metrics>\n";
     for (size_t i = 0; i < log.names.size(); ++i) {
-        text += "    <metric " + attribute("name", log.names[i]);
-        for (const NamedPool& pool : pools((*log.pooling)[i])) text += attribute(pool.name, number(pool.value));
-        text += "/>\n";
+        text << "    <metric ";
+        attribute("name", log.names[i]);
+        for (const NamedPool& pool : pools((*log.pooling)[i])) attribute(pool.name, number(pool.value));
+        text << "/>\n";
     }
-    text += "  </pooled_metrics>\n  <aggregate_metrics ";
-    for (const MetricAggregate& aggregate : log.aggregates) text += attribute(aggregate.name, number(aggregate.value));
-    return text + "/>\n</VMAF>\n";
+    text << "  </pooled_metrics>\n  <aggregate_metrics ";
+    for (const MetricAggregate& aggregate : log.aggregates) attribute(aggregate.name, number(aggregate.value));
+    text << "/>\n</VMAF>\n";
 }
 
-std::string csv(const ScoreLog& log) {
-    std::string text = "Frame,";
-    for (const std::string& name : log.names) text += name + ",";
-    text += "\n";
+void csv(const ScoreLog& log, Text& text) {
+    text << "Frame,";
+    for (const std::string& name : log.names) text << name << ",";
+    text << "\n";
     for_each_listed(log, [&](uint64_t index, const double* scores) {
-        text += std::to_string(index) + ",";
+        text << std::to_string(index) << ",";
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) text += number(scores[i]) + ",";
-        text += "\n";
+            if (!std::isnan(scores[i])) text << number(scores[i]) << ",";
+        text << "\n";
     });
-    return text;
 }
 
-std::string sub(const ScoreLog& log) {
-    std::string text;
+void sub(const ScoreLog& log, Text& text) {
     for_each_listed(log, [&](uint64_t index, const double* scores) {
-        text += "{" + std::to_string(index) + "}{" + std::to_string(index + 1) + "}frame: " + std::to_string(index) + "|";
+        text << "{" << std::to_string(index) << "}{" << std::to_string(index + 1) << "}frame: " << std::to_string(index) << "|";
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) text += log.names[i] + ": " + number(scores[i]) + "|";
-        text += "\n";
+            if (!std::isnan(scores[i])) text << log.names[i] << ": " << number(scores[i]) << "|";
+        text << "\n";
     });
-    return text;
 }
 
 [[noreturn]] void fail(const std::string& path, int error) {
@@ -168,14 +184,15 @@ std::string sub(const ScoreLog& log) {
 
 }  // namespace
 
-std::string render_log(const ScoreLog& log, exactvq_log_format format) {
+void render_log(const ScoreLog& log, exactvq_log_format format, const LogSink& sink) {
+    Text text(sink);
     switch (format) {
-    case EXACTVQ_LOG_FORMAT_JSON: return json(log);
-    case EXACTVQ_LOG_FORMAT_XML: return xml(log);
-    case EXACTVQ_LOG_FORMAT_CSV: return csv(log);
-    case EXACTVQ_LOG_FORMAT_SUB: return sub(log);
+    case EXACTVQ_LOG_FORMAT_JSON: json(log, text); break;
+    case EXACTVQ_LOG_FORMAT_XML: xml(log, text); break;
+    case EXACTVQ_LOG_FORMAT_CSV: csv(log, text); break;
+    case EXACTVQ_LOG_FORMAT_SUB: sub(log, text); break;
     }
-    return "";
+    text.flush();
 }
 
 LogFile::LogFile(const std::string& path) : path_(path) {
@@ -210,13 +227,16 @@ LogFile::~LogFile() {
     if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-void LogFile::finish(const std::string& text) {
+void LogFile::write(std::string_view text) {
     for (size_t written = 0; written < text.size();) {
-        const ssize_t n = write(fd_, text.data() + written, text.size() - written);
+        const ssize_t n = ::write(fd_, text.data() + written, text.size() - written);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) fail(path_, errno);
         written += static_cast<size_t>(n);
     }
+}
+
+void LogFile::finish() {
     const int result = close(fd_);
     fd_ = -1;
     if (result != 0) fail(path_, errno);

@@ -4,7 +4,9 @@
 #ifndef EXACTVQ_HOST_SCORE_LOG_H
 #define EXACTVQ_HOST_SCORE_LOG_H
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exactvq/exactvq.h"
@@ -39,7 +41,10 @@ struct ScoreLog {
     std::vector<MetricAggregate> aggregates;
 };
 
-std::string render_log(const ScoreLog& log, exactvq_log_format format);
+// Takes the text piece by piece.
+using LogSink = std::function<void(std::string_view)>;
+
+void render_log(const ScoreLog& log, exactvq_log_format format, const LogSink& sink);
 
 // A file that appears under its name when it is complete, or not at all.
 class LogFile {
@@ -49,7 +54,8 @@ public:
     LogFile(const LogFile&) = delete;
     LogFile& operator=(const LogFile&) = delete;
 
-    void finish(const std::string& text);  // throws Error
+    void write(std::string_view text);  // throws Error
+    void finish();                      // gives the file its name; throws Error
 
 private:
     std::string path_, temporary_;

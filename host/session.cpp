@@ -206,7 +206,8 @@ void Session::finish_log() {
     log.pooling = &pooling_;
     const std::vector<double> values = plan_.aggregate_values();
     for (size_t i = 0; i < values.size(); ++i) log.aggregates.push_back({plan_.aggregates()[i].name, values[i]});
-    log_file_->finish(render_log(log, log_format_));
+    render_log(log, log_format_, [this](std::string_view text) { log_file_->write(text); });
+    log_file_->finish();
     log_file_.reset();
 }
 

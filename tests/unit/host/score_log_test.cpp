@@ -15,6 +15,12 @@
 namespace exactvq {
 namespace {
 
+std::string render(const ScoreLog& log, exactvq_log_format format) {
+    std::string text;
+    render_log(log, format, [&text](std::string_view more) { text += more; });
+    return text;
+}
+
 struct Fixture {
     ScoreStore store{2};
     std::vector<Pooling> pooling{2};
@@ -33,7 +39,7 @@ struct Fixture {
 
 TEST(ScoreLog, Json) {
     Fixture f;
-    EXPECT_EQ(render_log(f.log, EXACTVQ_LOG_FORMAT_JSON), "{\n  \"version\": \"" + std::string(exactvq_version()) + R"(",
+    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_JSON), "{\n  \"version\": \"" + std::string(exactvq_version()) + R"(",
   "fps": 40.75,
   "frames": [
     {
@@ -77,7 +83,7 @@ TEST(ScoreLog, Json) {
 )");
     f.log.aggregates = {{"apsnr_y", 73}, {"apsnr_cb", -INFINITY}};
     f.log.frames_per_cpu_second = INFINITY;
-    const std::string text = render_log(f.log, EXACTVQ_LOG_FORMAT_JSON);
+    const std::string text = render(f.log, EXACTVQ_LOG_FORMAT_JSON);
     EXPECT_NE(text.find("\"fps\": null"), std::string::npos);
     EXPECT_NE(text.find("  \"aggregate_metrics\": {\n    \"apsnr_y\": 73.000000,\n    \"apsnr_cb\": null\n  }\n}\n"), std::string::npos);
 }
@@ -85,7 +91,7 @@ TEST(ScoreLog, Json) {
 TEST(ScoreLog, Xml) {
     Fixture f;
     f.log.aggregates = {{"apsnr_y", 73}};
-    EXPECT_EQ(render_log(f.log, EXACTVQ_LOG_FORMAT_XML), "<VMAF version=\"" + std::string(exactvq_version()) + R"(">
+    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_XML), "<VMAF version=\"" + std::string(exactvq_version()) + R"(">
   <params qualityWidth="320" qualityHeight="192" />
   <fyi fps="40.75" />
   <frames>
@@ -104,9 +110,28 @@ TEST(ScoreLog, Xml) {
 
 TEST(ScoreLog, CsvAndSub) {
     Fixture f;
-    EXPECT_EQ(render_log(f.log, EXACTVQ_LOG_FORMAT_CSV), "Frame,a,b,\n0,0.902488,0.0000001000000000,\n2,0.903240,\n4,100.0000000999999941,3.000000,\n");
-    EXPECT_EQ(render_log(f.log, EXACTVQ_LOG_FORMAT_SUB),
+    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_CSV), "Frame,a,b,\n0,0.902488,0.0000001000000000,\n2,0.903240,\n4,100.0000000999999941,3.000000,\n");
+    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_SUB),
               "{0}{1}frame: 0|a: 0.902488|b: 0.0000001000000000|\n{2}{3}frame: 2|a: 0.903240|\n{4}{5}frame: 4|a: 100.0000000999999941|b: 3.000000|\n");
+}
+
+TEST(ScoreLog, NullsAndLongLogs) {
+    ScoreStore store(3);
+    const double scores[3] = {INFINITY, 1, INFINITY};
+    for (uint64_t f = 0; f < 5000; ++f) store.add(f, scores);
+    const std::vector<Pooling> pooling(3);
+    const ScoreLog log{1, 1, 1, {"x", "y", "z"}, &store, &pooling, {}};
+    std::string text;
+    size_t pieces = 0, longest = 0;
+    render_log(log, EXACTVQ_LOG_FORMAT_JSON, [&](std::string_view more) {
+        text += more;
+        ++pieces;
+        longest = std::max(longest, more.size());
+    });
+    // libvmaf's line breaks around null.
+    EXPECT_NE(text.find("\"metrics\": {\n        \"x\": null,        \"y\": 1.000000,\n        \"z\": null\n      }"), std::string::npos);
+    EXPECT_GT(pieces, 5u);
+    EXPECT_LT(longest, 70000u);
 }
 
 // The texts of libvmaf's number format for odd values.
@@ -126,8 +151,8 @@ TEST(ScoreLog, Numbers) {
         store.add(0, &c.value);
         const std::vector<Pooling> pooling(1);
         const ScoreLog log{1, 1, 1, {"x"}, &store, &pooling, {}};
-        EXPECT_NE(render_log(log, EXACTVQ_LOG_FORMAT_JSON).find("\"x\": " + std::string(c.json) + "\n"), std::string::npos) << c.json;
-        EXPECT_EQ(render_log(log, EXACTVQ_LOG_FORMAT_CSV), "Frame,x,\n0," + std::string(c.csv) + ",\n");
+        EXPECT_NE(render(log, EXACTVQ_LOG_FORMAT_JSON).find("\"x\": " + std::string(c.json) + "\n"), std::string::npos) << c.json;
+        EXPECT_EQ(render(log, EXACTVQ_LOG_FORMAT_CSV), "Frame,x,\n0," + std::string(c.csv) + ",\n");
     }
 }
 
@@ -152,7 +177,8 @@ TEST_F(LogFileTest, AppearsWhenComplete) {
         std::stringstream old;
         old << std::ifstream(path("log")).rdbuf();
         EXPECT_EQ(old.str(), "old");
-        log.finish("new\n");
+        log.write("new\n");
+        log.finish();
     }
     std::stringstream now;
     now << std::ifstream(path("log")).rdbuf();

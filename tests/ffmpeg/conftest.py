@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Black-box tests of the exactvq filter through a real ffmpeg.
+
+EXACTVQ_FFMPEG, EXACTVQ_FFPROBE  the programs to test (default: build/ffmpeg-7.1/bin of this checkout)
+EXACTVQ_REPEAT                   runs of the repeatability tests (default 20)
+EXACTVQ_SLOW=1                   run the tests marked slow too
+"""
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+import oracle
+from harness import FFmpeg, raw
+
+HERE = Path(__file__).resolve().parent
+DEFAULT = HERE.parent.parent / "build" / "ffmpeg-7.1" / "bin"
+
+
+def _ffmpeg():
+    ffmpeg = Path(os.environ.get("EXACTVQ_FFMPEG") or DEFAULT / "ffmpeg")
+    # with only the first named, its neighbour is meant
+    ffprobe = Path(os.environ.get("EXACTVQ_FFPROBE") or ffmpeg.with_name("ffprobe"))
+    return FFmpeg(ffmpeg, ffprobe)
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes minutes; runs only with EXACTVQ_SLOW=1")
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("EXACTVQ_SLOW", "0") in ("", "0"):
+        for item in items:
+            if item.get_closest_marker("slow") and HERE in Path(item.fspath).parents:
+                item.add_marker(pytest.mark.skip(reason="slow: set EXACTVQ_SLOW=1"))
+
+
+def pytest_collection_finish(session):
+    # One sentence instead of hundreds of failures, and never a skip.
+    if session.config.option.collectonly or not any(HERE in Path(i.fspath).parents for i in session.items):
+        return
+    problem = _ffmpeg().problem()
+    if problem:
+        raise pytest.UsageError(problem)
+
+
+@pytest.fixture(scope="session")
+def ff():
+    return _ffmpeg()
+
+
+@pytest.fixture(scope="session")
+def clips(tmp_path_factory):
+    """Folder for what the session encodes once."""
+    return tmp_path_factory.mktemp("clips")
+
+
+@pytest.fixture(scope="session")
+def coded(ff, clips):
+    """A source clip (lossless, 25 frames 150x90, so that decoders crop) and a real encode of it with B-frames: (encode, source)."""
+    src, enc = clips / "source.mkv", clips / "encode.mkv"
+    ff.run("-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=s=150x90:r=25:d=1,noise=c0s=12:c1s=6:c2s=6:allf=t:c0_seed=1:c1_seed=2:c2_seed=3,format=yuv420p",
+           "-c:v", "ffv1", src)
+    ff.run("-loglevel", "error", "-i", src, "-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-bf", "3", enc)
+    return ["-i", str(enc)], ["-i", str(src)]
+
+
+@pytest.fixture(scope="session")
+def oom_library(tmp_path_factory):
+    """The library that makes memory run out, for LD_PRELOAD."""
+    target = tmp_path_factory.mktemp("oom") / "liboom.so"
+    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", str(target), str(HERE / "oom.cpp"), "-ldl"],
+                           capture_output=True, text=True)
+    assert build.returncode == 0, f"g++ cannot build the fault injection library:\n{build.stderr}"
+    return target
+
+
+@pytest.fixture(scope="session")
+def rawfile(tmp_path_factory):
+    """rawfile(clip, pix_fmt): input arguments for the clip's frames in that layout, written once for equal bytes."""
+    folder, known, lock = tmp_path_factory.mktemp("raw"), {}, threading.Lock()
+
+    def write(clip, pix_fmt, rate=25):
+        data = oracle.pack(clip, pix_fmt)
+        with lock:  # tests run several at once
+            if data not in known:
+                path = folder / f"{len(known)}.raw"
+                path.write_bytes(data)
+                known[data] = path
+        return raw(known[data], pix_fmt, clip.width, clip.height, rate)
+
+    return write
+
+
+@pytest.fixture
+def need_format(ff):
+    """need_format("p012le", ...): skips where this release does not have the pixel format."""
+    def check(*names):
+        missing = [n for n in names if n not in ff.pix_fmts]
+        if missing:
+            pytest.skip(f"FFmpeg {ff.version[0]}.{ff.version[1]} has no pixel format {', '.join(missing)}")
+    return check
+
+
+@pytest.fixture
+def loopback(ff):
+    """For tests of the inline transcode."""
+    if ff.version < (7, 0):
+        pytest.skip(f"FFmpeg {ff.version[0]}.{ff.version[1]} has no loopback decoder (-dec): from 7.0 on")
