@@ -496,8 +496,9 @@ static int get_outputs(AVFilterContext *ctx)
 
     for (size_t i = 0; i < s->nb_outputs; i++) {
         exactvq_output *output = &s->outputs[i];
-        exactvq_status status = exactvq_get_output(s->session, i, output);
-        if (status < 0)
+        exactvq_status status;
+        output->struct_size = sizeof(*output);
+        if ((status = exactvq_get_output(s->session, i, output)) < 0)
             return library_error(ctx, status);
         if (output->unavailable) {
             av_log(ctx, AV_LOG_ERROR, "%s\n", output->unavailable);

@@ -61,6 +61,12 @@ exactvq_status streaming(exactvq_session* s, Function&& function) {
     return status;
 }
 
+// A structure that the caller wants filled must say how large it is.
+template <class Result>
+void require_size(const Result* result) {
+    if (!result || result->struct_size < sizeof *result) throw Error(EXACTVQ_ERROR_ARGUMENT, "the result's struct_size is not set");
+}
+
 exactvq_status bad_index(const exactvq_session* s, size_t index, size_t count) {
     char text[96];
     std::snprintf(text, sizeof text, "there is no item %zu, the session has %zu", index, count);
@@ -93,9 +99,10 @@ size_t exactvq_output_count(const exactvq_session* s) { return s && s->session ?
 exactvq_status exactvq_get_output(const exactvq_session* s, size_t index, exactvq_output* output) {
     return guarded(s, [&] {
         const auto& outputs = opened(s).plan().outputs();
-        if (index >= outputs.size() || !output) return bad_index(s, index, outputs.size());
+        if (index >= outputs.size()) return bad_index(s, index, outputs.size());
+        require_size(output);
         const PlanOutput& o = outputs[index];
-        *output = {o.name.c_str(), o.libvmaf_name.c_str(), o.metric, o.label.c_str(), o.unit, o.unavailable.empty() ? nullptr : o.unavailable.c_str()};
+        *output = {output->struct_size, o.name.c_str(), o.libvmaf_name.c_str(), o.metric, o.label.c_str(), o.unit, o.unavailable.empty() ? nullptr : o.unavailable.c_str()};
         return EXACTVQ_OK;
     });
 }
@@ -127,7 +134,7 @@ exactvq_status exactvq_summary(const exactvq_session* s, size_t output, exactvq_
     return guarded(s, [&] {
         const Session& session = opened(s);
         if (output >= session.plan().outputs().size()) return bad_index(s, output, session.plan().outputs().size());
-        if (!pooled || pooled->struct_size < sizeof *pooled) throw Error(EXACTVQ_ERROR_ARGUMENT, "the result's struct_size is not set");
+        require_size(pooled);
         const Pooling& p = session.pooling(output);
         const size_t size = pooled->struct_size;
         *pooled = {size, p.count(), 0, 0, 0, 0};
@@ -142,7 +149,7 @@ exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, exa
     return guarded(s, [&] {
         const Plan& plan = opened(s).plan();
         if (index >= plan.aggregates().size()) return bad_index(s, index, plan.aggregates().size());
-        if (!aggregate || aggregate->struct_size < sizeof *aggregate) throw Error(EXACTVQ_ERROR_ARGUMENT, "the result's struct_size is not set");
+        require_size(aggregate);
         const PlanAggregate& a = plan.aggregates()[index];
         *aggregate = {aggregate->struct_size, a.name.c_str(), a.metric, a.label.c_str(), plan.aggregate_values()[index]};
         return EXACTVQ_OK;

@@ -160,6 +160,7 @@ EXACTVQ_API const char *exactvq_backend_name(const exactvq_session *session);
 
 /* One score that every scored frame delivers. Strings are valid until exactvq_close(). */
 typedef struct exactvq_output {
+    size_t struct_size;       /* sizeof(exactvq_output) */
     const char *name;         /* "psnr_y"; with a label "label.psnr_y" */
     const char *libvmaf_name; /* name in libvmaf-compatible logs; with a label, the label and a dot come first there too */
     const char *metric;       /* "psnr" */

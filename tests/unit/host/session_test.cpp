@@ -39,12 +39,28 @@ struct Clip {
 
 size_t find_output(exactvq_session* session, const std::string& name) {
     for (size_t i = 0; i < exactvq_output_count(session); ++i) {
-        exactvq_output output;
+        exactvq_output output{};
+        output.struct_size = sizeof output;
         EXPECT_EQ(exactvq_get_output(session, i, &output), EXACTVQ_OK);
         if (name == output.name) return i;
     }
     ADD_FAILURE() << "no output " << name;
     return 0;
+}
+
+TEST(Session, ResultsNeedTheirSize) {
+    SessionOptions options;
+    options.format = make_format(16, 16, 8, "400");
+    exactvq_session* session;
+    ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
+    exactvq_output output{};
+    exactvq_pooled pooled{};
+    EXPECT_EQ(exactvq_get_output(session, 0, &output), EXACTVQ_ERROR_ARGUMENT);
+    EXPECT_EQ(exactvq_summary(session, 0, &pooled), EXACTVQ_ERROR_ARGUMENT);
+    EXPECT_STREQ(exactvq_error(session), "the result's struct_size is not set");
+    EXPECT_EQ(exactvq_get_output(session, 7, &output), EXACTVQ_ERROR_ARGUMENT);
+    EXPECT_STREQ(exactvq_error(session), "there is no item 7, the session has 1");
+    exactvq_close(session);
 }
 
 TEST(Header, IsC99) { EXPECT_TRUE(exactvq_header_test()); }
@@ -219,7 +235,8 @@ TEST(Session, PsnrHvsFlagsWhatItCannotMeasure) {
         ASSERT_EQ(run_session(session, clip.pairs, scored), EXACTVQ_OK);
         std::string has, misses;
         for (size_t i = 0; i < exactvq_output_count(session); ++i) {
-            exactvq_output output;
+            exactvq_output output{};
+            output.struct_size = sizeof output;
             ASSERT_EQ(exactvq_get_output(session, i, &output), EXACTVQ_OK);
             std::string& list = output.unavailable ? misses : has;
             list += (list.empty() ? "" : " ") + std::string(output.name);
