@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every call of the C library's mathematics on a score path, and why its result is the same everywhere, or where it is not.
+// Every call of the C library's mathematics on a score path, and why its result is the same everywhere, or where it is not. (Square roots in
+// kernels/ are not among them: IEEE-754 defines them to the bit, and processors compute them in one instruction.)
 #ifndef EXACTVQ_HOST_LIBM_H
 #define EXACTVQ_HOST_LIBM_H
 

@@ -93,7 +93,7 @@ def sources():
 def library():
     if not command("scripts/build-library", "-Dtests=true"):
         return fail("library: does not build")
-    for name in ("unit", "faults", "parity", "golden"):
+    for name in ("unit", "faults", "fuzz", "parity", "golden"):
         environment = {}
         if name == "golden" and (SHARED / "golden/dev").is_dir() and prepare_ffmpeg("7.1"):
             environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg"}
@@ -115,7 +115,8 @@ def address_sanitizer():
     options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
     sanitizer("asan", ["-Db_sanitize=address,undefined"],
               [("unit-tests", ["--gtest_filter=-*Division*"], options), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
-               ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5})])
+               ("fuzz-tests", [], {**options, "EXACTVQ_FUZZ_RUNS": 2500}),
+              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5})])
 
 
 def thread_sanitizer():
