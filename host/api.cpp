@@ -156,7 +156,7 @@ exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, exa
     });
 }
 
-exactvq_status exactvq_start_log(exactvq_session* s, const char* path, exactvq_log_format format) {
+exactvq_status exactvq_start_log(exactvq_session* s, const char* path, uint32_t format) {
     return guarded(s, [&] {
         opened(s).start_log(path, format);
         return EXACTVQ_OK;

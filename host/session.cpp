@@ -185,13 +185,13 @@ exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wai
     return EXACTVQ_OK;
 }
 
-void Session::start_log(const char* path, exactvq_log_format format) {
+void Session::start_log(const char* path, uint32_t format) {
     require(path && *path, "the log has no path");
-    require(format >= EXACTVQ_LOG_FORMAT_JSON && format <= EXACTVQ_LOG_FORMAT_SUB, "unknown log format " + std::to_string(format));
+    require(format <= EXACTVQ_LOG_FORMAT_SUB, "unknown log format " + std::to_string(format));
     require(store_.has_value(), "a log needs a session that keeps its scores (keep_scores)", EXACTVQ_ERROR_STATE);
     require(!log_file_, "a log was started already", EXACTVQ_ERROR_STATE);
     log_file_.emplace(path);
-    log_format_ = format;
+    log_format_ = static_cast<exactvq_log_format>(format);
 }
 
 void Session::finish_log() {

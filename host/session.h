@@ -35,7 +35,7 @@ public:
 
     const Pooling& pooling(size_t output) const { return pooling_[output]; }
 
-    void start_log(const char* path, exactvq_log_format format);
+    void start_log(const char* path, uint32_t format);
     void finish_log();
 
 private:

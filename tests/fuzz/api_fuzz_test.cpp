@@ -79,7 +79,7 @@ struct Frame {
         case 3: plane.shift = 1 + random() % 100; break;
         case 4: frame.format.width += random() % 3 - 1; break;
         case 5: frame.format.planes = random() % 5; break;
-        case 6: frame.memory = static_cast<exactvq_memory>(random()); break;
+        case 6: frame.memory = random(); break;
         default: frame.struct_size = random() % sizeof frame; break;
         }
     }
@@ -143,7 +143,7 @@ void run(uint32_t seed) {
                 status = exactvq_get_aggregate(session, random() % 4, &aggregate);
                 break;
             }
-            default: status = random() % 4 ? exactvq_start_log(session, "/dev/null", static_cast<exactvq_log_format>(random() % 5)) : exactvq_finish_log(session); break;
+            default: status = random() % 4 ? exactvq_start_log(session, "/dev/null", random() % 5) : exactvq_finish_log(session); break;
             }
             if (status <= EXACTVQ_ERROR_ARGUMENT) {
                 EXPECT_NE(exactvq_error(session)[0], 0) << "status " << status;

@@ -97,7 +97,7 @@ typedef struct exactvq_plane {
  * memory must stay valid and unchanged. */
 typedef struct exactvq_frame {
     size_t struct_size;     /* sizeof(exactvq_frame) */
-    exactvq_memory memory;
+    uint32_t memory;        /* exactvq_memory */
     exactvq_format format;  /* must equal the session's */
     exactvq_plane plane[3]; /* the first format.planes are used */
     /* Called once when the library is done with the frame, if exactvq_submit() returned EXACTVQ_OK: inside exactvq_receive() or
@@ -133,7 +133,7 @@ typedef struct exactvq_config {
     const exactvq_metric *metrics; /* metric_count >= 1 instances, in the order their scores are listed; copied */
     size_t metric_count;
     exactvq_format format;
-    exactvq_backend backend;
+    uint32_t backend;              /* exactvq_backend */
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
     void *device_context;          /* CUcontext to work in, or NULL */
     uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. At most 1024 */
@@ -227,9 +227,9 @@ typedef enum exactvq_log_format {
     EXACTVQ_LOG_FORMAT_SUB  = 3
 } exactvq_log_format;
 
-/* Opens the log for this session: fails at once if `path` cannot be written. Needs keep_scores. The file appears under its name when
+/* Opens the log for this session in an exactvq_log_format: fails at once if `path` cannot be written. Needs keep_scores. The file appears under its name when
  * exactvq_finish_log() succeeds, complete or not at all (it is written beside it and renamed). */
-EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, exactvq_log_format format);
+EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, uint32_t format);
 /* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(). */
 EXACTVQ_API exactvq_status exactvq_finish_log(exactvq_session *session);
 

@@ -153,7 +153,7 @@ TEST(Session, WrongFramesAreRefused) {
         {"plane cb of the main frame has a stride", [](exactvq_frame& f) { f.plane[1].stride = -19; }},
         {"plane cb of the main frame has a step", [](exactvq_frame& f) { f.plane[1].step = 3; }},
         {"plane y of the main frame is shifted", [](exactvq_frame& f) { f.plane[0].shift = 7; }},
-        {"not in host memory", [](exactvq_frame& f) { f.memory = static_cast<exactvq_memory>(9); }},
+        {"not in host memory", [](exactvq_frame& f) { f.memory = 9; }},
     };
     for (const auto& c : cases) {
         SessionOptions options;
@@ -185,7 +185,7 @@ TEST(Session, WrongConfigurationsAreRefused) {
         {"subsampled", [](exactvq_config& c) { c.format.planes = 3, c.format.log2_chroma_w = 3; }},
         {"no CUDA backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_CUDA; }},
         {"no HIP backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_HIP; }},
-        {"unknown backend", [](exactvq_config& c) { c.backend = static_cast<exactvq_backend>(7); }},
+        {"unknown backend", [](exactvq_config& c) { c.backend = 7; }},
         {"threads", [](exactvq_config& c) { c.threads = 1025; }},
         {"frames_in_flight", [](exactvq_config& c) { c.frames_in_flight = 257; }},
     };
