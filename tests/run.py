@@ -141,7 +141,7 @@ def prepare_ffmpeg(release, prefix=None, library=BUILD / "prefix", options=(), *
     prefix = prefix or BUILD / f"ffmpeg-{release}"
     if prefix not in prepared:
         tree = source_of(release)
-        prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, f"--profile={'tests' if release in ('7.1', '8.1') else 'tiny'}",
+        prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, f"--profile={'tests' if release == '7.1' else 'tiny'}",
                                                   *options, PKG_CONFIG_PATH=library / "lib/pkgconfig", timeout=2400, **environment)
     return prepared[prefix]
 
