@@ -538,8 +538,9 @@ static int open_session(AVFilterContext *ctx)
         return library_error(ctx, status);
 
     av_log(ctx, AV_LOG_INFO,
-           "scoring main (distorted, %s) against reference (%s) with %s on %s\n",
+           "scoring main (distorted, %s) against reference (%s) with %.300s%s on %s\n",
            s->inputs[MAIN].text, s->inputs[REFERENCE].text, s->metrics,
+           strlen(s->metrics) > 300 ? "..." : "", /* long lines are cut */
            exactvq_backend_name(s->session));
     return 0;
 }
@@ -721,6 +722,12 @@ static int refuse_no_pair(AVFilterContext *ctx)
     av_log(ctx, AV_LOG_ERROR, "no frames to compare: %s\n", text.str);
     av_bprint_finalize(&text, NULL);
     return AVERROR(EINVAL);
+}
+
+/** Frames went to the output, and none of them had a partner. */
+static int nothing_compared(const ExactVQContext *s)
+{
+    return s->nb_alone && !s->nb_paired && !s->nb_disabled;
 }
 
 /* ---- output --------------------------------------------------------------- */
@@ -1089,7 +1096,11 @@ static int finish(AVFilterContext *ctx)
 /** What follows does not want any more frames. */
 static int close_early(AVFilterContext *ctx, int status)
 {
-    int ret = status == AVERROR_EOF ? report(ctx) : 0;
+    ExactVQContext *s = ctx->priv;
+    int ret = 0;
+
+    if (status == AVERROR_EOF)
+        ret = nothing_compared(s) ? refuse_no_pair(ctx) : report(ctx);
 
     for (int i = 0; i < NB_INPUTS; i++)
         ff_inlink_set_status(ctx->inputs[i], status);
@@ -1223,15 +1234,33 @@ static av_cold int init(AVFilterContext *ctx)
     return 0;
 }
 
+static av_cold void report_without_end(AVFilterContext *ctx)
+{
+    ExactVQContext *s = ctx->priv;
+    size_t dropped = s->pending ? nb_pending(s) : 0;
+
+    dropped += s->inputs[MAIN].nb_waiting;
+    if (dropped)
+        av_log(ctx, AV_LOG_WARNING,
+               "the graph ended before its inputs did: %zu main frames that were under way "
+               "are neither passed on nor scored (if an input changes in mid-stream, see "
+               "-reinit_filter)\n", dropped);
+    if (nothing_compared(s))
+        refuse_no_pair(ctx);
+    else if (s->nb_paired || s->nb_disabled)
+        report(ctx);
+}
+
 static av_cold void uninit(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
     Pending pending;
 
     /* The last chance, if the graph is freed without an end: ffmpeg does so when
-     * an output has all its frames (-frames). Too late to return an error. */
-    if (s->nb_paired || s->nb_alone || s->nb_disabled)
-        report(ctx);
+     * an output has all its frames (-frames), fails, or builds the graph anew
+     * because an input changed. Too late to return an error. */
+    if (s->session && !s->failed && !s->reported)
+        report_without_end(ctx);
     /* The library reads frames until here. */
     exactvq_close(s->session);
     exactvq_free_metrics(&s->metric_list);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The C API: turns exceptions into return values and keeps the last sentence.
+#include <cfenv>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -28,13 +29,26 @@ struct exactvq_session {
 
 namespace {
 
+class DefaultFloatEnvironment {
+public:
+    DefaultFloatEnvironment() {
+        std::fegetenv(&callers_);
+        std::fesetenv(FE_DFL_ENV);
+    }
+    ~DefaultFloatEnvironment() { std::fesetenv(&callers_); }
+
+private:
+    std::fenv_t callers_;
+};
+
 constexpr const char* kNoMemory = "out of memory";
 
-// Runs `function` (which returns a status) and files what it throws.
+// Runs `function` (which returns a status) and files what it throws. The caller's rounding mode must not reach a score.
 template <class Function>
 exactvq_status guarded(const exactvq_session* s, Function&& function) {
     if (!s) return EXACTVQ_ERROR_ARGUMENT;
     s->error[0] = 0;
+    const DefaultFloatEnvironment environment;
     try {
         return function();
     } catch (const Error& error) {
@@ -51,12 +65,14 @@ Session& opened(const exactvq_session* s) {
     return const_cast<Session&>(*s->session);
 }
 
+Session& usable(const exactvq_session* s) {
+    if (s->failed) throw Error(EXACTVQ_ERROR_STATE, "the session failed before: close it");
+    return opened(s);
+}
+
 template <class Function>
 exactvq_status streaming(exactvq_session* s, Function&& function) {
-    const exactvq_status status = guarded(s, [&] {
-        if (s->failed) throw Error(EXACTVQ_ERROR_STATE, "the session failed before: close it");
-        return function(opened(s));
-    });
+    const exactvq_status status = guarded(s, [&] { return function(usable(s)); });
     if (s && status <= EXACTVQ_ERROR_ARGUMENT) s->failed = true;
     return status;
 }
@@ -158,14 +174,14 @@ exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, exa
 
 exactvq_status exactvq_start_log(exactvq_session* s, const char* path, uint32_t format) {
     return guarded(s, [&] {
-        opened(s).start_log(path, format);
+        usable(s).start_log(path, format);
         return EXACTVQ_OK;
     });
 }
 
 exactvq_status exactvq_finish_log(exactvq_session* s) {
     return guarded(s, [&] {
-        opened(s).finish_log();
+        usable(s).finish_log();
         return EXACTVQ_OK;
     });
 }
@@ -227,7 +243,7 @@ const char* exactvq_describe_metrics(void) {
 }
 
 size_t exactvq_format_double(double value, char* text, size_t size) {
-    if (size == 0) return 0;
+    if (!text || size == 0) return 0;
     char digits[40];
     size_t length;
     if (std::isnan(value)) {

@@ -13,7 +13,11 @@ namespace {
 
 [[noreturn]] void fail(const std::string& sentence) { throw Error(EXACTVQ_ERROR_ARGUMENT, sentence); }
 
-std::string quote(std::string_view text) { return std::string("'").append(text).append("'"); }
+// In quotes, shortened so that the sentence stays readable.
+std::string quote(std::string_view text) {
+    constexpr size_t kLongest = 60;
+    return std::string("'").append(text.substr(0, kLongest)).append(text.size() > kLongest ? "...'" : "'");
+}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
@@ -132,6 +136,7 @@ MetricList parse_metrics(std::string_view metrics, std::string_view options) {
         const size_t dot = full.find('.');
         const std::string_view scope = dot == std::string_view::npos ? "" : full.substr(0, dot);
         const std::string_view key = dot == std::string_view::npos ? full : full.substr(dot + 1);
+        if (dot == 0) fail("the option " + quote(full) + " begins with a dot: it is key, metric.key or label.key");
         bool scope_known = scope.empty(), used = false;
         for (size_t i = 0; i < list.instances.size(); ++i) {
             MetricList::Instance& instance = list.instances[i];

@@ -21,6 +21,7 @@ Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry
         Instance instance;
         instance.label = metrics[m].label ? metrics[m].label : "";
         check_label(instance.label);
+        if (metrics[m].option_count > 0 && !metrics[m].options) throw Error(EXACTVQ_ERROR_ARGUMENT, name + " has a count of options but no options");
         const OptionValues options(info->name, info->options, metrics[m].options, metrics[m].option_count);
         instance.metric = info->make(options, geometry);
         for (const MetricOutput& output : instance.metric->outputs()) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "host/error.h"
@@ -202,23 +203,35 @@ LogFile::LogFile(const std::string& path) : path_(path) {
         return;
     }
     struct stat info;
+    mode_t mode = 0666;
     if (stat(path.c_str(), &info) == 0) {
         if (S_ISDIR(info.st_mode)) fail(path, EISDIR);
         if (access(path.c_str(), W_OK) != 0) fail(path, errno);
-        if (!S_ISREG(info.st_mode)) {  // a pipe or device is written directly
-            fd_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+        const bool special = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+        if (!S_ISREG(info.st_mode) || special) {  // written directly: pipes, devices, open files
+            fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
             if (fd_ < 0) fail(path, errno);
             return;
         }
+        mode = info.st_mode & 07777;
+        if (char* target = realpath(path.c_str(), nullptr)) {  // a link stays a link
+            path_ = target;
+            std::free(target);
+        }
     }
+    const size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
     for (int n = 0; fd_ < 0; ++n) {
-        temporary_ = path + ".part" + std::to_string(getpid()) + "." + std::to_string(n);
+        temporary_ = folder + ".exactvq" + std::to_string(getpid()) + "." + std::to_string(n);
         fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd_ < 0 && errno != EEXIST) {
             const int error = errno;
             temporary_.clear();
             fail(path, error);
         }
+    }
+    if (mode != 0666 && fchmod(fd_, mode) != 0) {
+        // The old file's permissions are kept where the file system has any.
     }
 }
 

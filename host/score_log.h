@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "exactvq/exactvq.h"
@@ -51,8 +52,8 @@ class LogFile {
 public:
     explicit LogFile(const std::string& path);  // throws Error if the path cannot be written; "-" is standard output
     ~LogFile();                                 // removes what was not finished
-    LogFile(const LogFile&) = delete;
-    LogFile& operator=(const LogFile&) = delete;
+    LogFile(LogFile&& other) noexcept : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), fd_(std::exchange(other.fd_, -1)) {}
+    LogFile& operator=(LogFile&&) = delete;
 
     void write(std::string_view text);  // throws Error
     void finish();                      // gives the file its name; throws Error

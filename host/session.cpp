@@ -43,7 +43,9 @@ PlaneView make_view(const exactvq_plane& plane, PlaneSize size, uint32_t depth, 
     require(step == bytes || step == 2 * bytes,
             name + " has a step of " + std::to_string(step) + " bytes between samples: it must be " + std::to_string(bytes) + " or " + std::to_string(2 * bytes));
     require(depth == 8 ? plane.shift == 0 : plane.shift <= 16 - depth, name + " is shifted by " + std::to_string(plane.shift) + " bits, more than its words hold");
-    require(size.height == 1 || static_cast<uint64_t>(std::abs(plane.stride)) >= (static_cast<uint64_t>(size.width) - 1) * step + bytes,
+    const uint64_t stride = plane.stride < 0 ? 0 - static_cast<uint64_t>(plane.stride) : static_cast<uint64_t>(plane.stride);
+    require(size.height == 1 || stride <= static_cast<uint64_t>(PTRDIFF_MAX) / size.height, name + " has a stride beyond all memory");
+    require(size.height == 1 || stride >= (static_cast<uint64_t>(size.width) - 1) * step + bytes,
             name + " has a stride of " + std::to_string(plane.stride) + " bytes, less than a row of " + std::to_string(size.width) + " samples");
     PlaneView view;
     view.data = static_cast<const uint8_t*>(plane.data);
@@ -206,9 +208,10 @@ void Session::finish_log() {
     log.pooling = &pooling_;
     const std::vector<double> values = plan_.aggregate_values();
     for (size_t i = 0; i < values.size(); ++i) log.aggregates.push_back({plan_.aggregates()[i].name, values[i]});
-    render_log(log, log_format_, [this](std::string_view text) { log_file_->write(text); });
-    log_file_->finish();
+    LogFile file = std::move(*log_file_);  // whatever happens, once
     log_file_.reset();
+    render_log(log, log_format_, [&file](std::string_view text) { file.write(text); });
+    file.finish();
 }
 
 }  // namespace exactvq

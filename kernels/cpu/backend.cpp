@@ -3,6 +3,7 @@
 // The CPU backend: the stripes of all accumulators of a pair are shared out among the workers of a thread pool, pair after pair.
 #include "host/backend.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <cfenv>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -93,13 +96,32 @@ private:
     bool done_ = true;
 };
 
+class BlockedSignals {
+public:
+    BlockedSignals() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_;
+};
+
 // Asio's scheduler on threads of our own. (boost::asio::thread_pool never returns from its constructor when a later thread cannot be started.)
 class ThreadPool {
 public:
     explicit ThreadPool(uint32_t count) : work_(boost::asio::make_work_guard(context_)) {
+        const BlockedSignals blocked;  // inherited by the workers: the application's handlers run on its own threads
         try {
             threads_.reserve(count);
-            while (threads_.size() < count) threads_.emplace_back([this] { context_.run(); });
+            while (threads_.size() < count) {
+                threads_.emplace_back([this] {
+                    std::fesetenv(FE_DFL_ENV);  // not the rounding mode of whoever opened the session
+                    context_.run();
+                });
+            }
         } catch (const std::system_error& error) {
             join();
             throw Error(EXACTVQ_ERROR_NO_MEMORY, "cannot start " + std::to_string(count) + " threads (" + error.code().message() + "): ask for fewer");

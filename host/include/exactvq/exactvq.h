@@ -2,15 +2,16 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This header is the manual. It is C99 and has a stable C ABI: structures that callers fill begin with
- * `struct_size`, grow only at the end, and a zeroed member always means "the default".
+ * This header is the manual. It is C99 and has a stable C ABI: structures with a `struct_size` grow only at the end, and a zeroed
+ * member of theirs always means "the default"; the others (exactvq_format, exactvq_plane, exactvq_metric, exactvq_option, exactvq_score) never change.
  *
  *     exactvq_open -> { exactvq_submit, exactvq_receive }* -> exactvq_flush -> exactvq_receive* -> exactvq_close
  *
  * Argument order is reference, then main (the distorted video), everywhere.
  *
  * Threads: one session is used by one thread at a time; different sessions are independent of each other. Callbacks
- * (log, release) run on the thread that is inside a call into the session, never on a worker.
+ * (log, release) run on the thread that is inside a call into the session, never on a worker. Workers have all signals blocked and the default
+ * floating-point environment; that of the caller does not reach the scores. A session does not survive fork(): the child must not use it.
  *
  * Errors: every call that can fail returns an exactvq_status (0 or negative). exactvq_error() gives the sentence that says what is
  * wrong, with which input, and what to do. After EXACTVQ_ERROR_* from submit or receive the session only takes exactvq_close().
@@ -149,13 +150,14 @@ typedef struct exactvq_config {
 typedef struct exactvq_session exactvq_session;
 
 /* Opens a session. On failure *session still is a session that only takes exactvq_error() and exactvq_close(), or NULL when there was no
- * memory for one. Does all checks that need no frame, and allocates all that the session needs except for kept scores. */
+ * memory for one. Does all checks that need no frame, and allocates all buffers; what is allocated later are kept scores and small
+ * pieces of bookkeeping. */
 EXACTVQ_API exactvq_status exactvq_open(const exactvq_config *config, exactvq_session **session);
 
 /* Sentence of the last failed call on this session ("" if none). Valid until the next call. NULL gives the sentence of "no memory". */
 EXACTVQ_API const char *exactvq_error(const exactvq_session *session);
 
-/* The backend that computes: "cpu", "cuda" or "hip", with what it runs on, e.g. "cpu (AVX3_DL, 8 threads)". */
+/* The backend that computes: "cpu", "cuda" or "hip", with what it runs on, e.g. "cpu (AVX3, 8 threads)". */
 EXACTVQ_API const char *exactvq_backend_name(const exactvq_session *session);
 
 /* One score that every scored frame delivers. Strings are valid until exactvq_close(). */
@@ -228,9 +230,11 @@ typedef enum exactvq_log_format {
 } exactvq_log_format;
 
 /* Opens the log for this session in an exactvq_log_format: fails at once if `path` cannot be written. Needs keep_scores. The file appears under its name when
- * exactvq_finish_log() succeeds, complete or not at all (it is written beside it and renamed). */
+ * exactvq_finish_log() succeeds, complete or not at all: it is written beside it and renamed, so its folder must be writable, and the
+ * folder may still refuse the new name then (a file of somebody else in a sticky folder). Links are followed. "-" is standard output; devices, pipes
+ * and paths under /dev and /proc are written directly. */
 EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, uint32_t format);
-/* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(). */
+/* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(), also if it fails. */
 EXACTVQ_API exactvq_status exactvq_finish_log(exactvq_session *session);
 
 /* ---- helpers --------------------------------------------------------------------------------------------------- */

@@ -60,6 +60,8 @@ TEST(ParseMetrics, ErrorsNameWhatIsWrong) {
     EXPECT_NE(parse_error("psnr", "psnr_hvs.enable_chroma=1").find("'psnr_hvs'"), std::string::npos);
     EXPECT_NE(parse_error("psnr", "x.enable_mse=1").find("'x'"), std::string::npos);
     EXPECT_NE(parse_error("psnr", "enable_mse=1|").find("key=value"), std::string::npos);
+    EXPECT_NE(parse_error("psnr", ".enable_mse=1").find("begins with a dot"), std::string::npos);
+    EXPECT_LT(parse_error(std::string(5000, 'x').c_str(), nullptr).size(), 200u);
     EXPECT_EQ(parse_error("psnr", ""), "");
     EXPECT_NE(parse_error(std::string(100000, '+').c_str(), nullptr).size(), 0u);
 }
@@ -120,6 +122,7 @@ TEST(FormatDouble, IsShortestAndReadsBack) {
         if (!std::isfinite(value)) continue;
         ASSERT_EQ(double_bits(std::strtod(format(value).c_str(), nullptr)), double_bits(value));
     }
+    EXPECT_EQ(exactvq_format_double(1, nullptr, 32), 0u);
     char small[3];
     EXPECT_EQ(exactvq_format_double(36.5, small, sizeof small), 0u);
     EXPECT_STREQ(small, "");

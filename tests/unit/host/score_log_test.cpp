@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/score_log.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -183,6 +184,40 @@ TEST_F(LogFileTest, AppearsWhenComplete) {
     std::stringstream now;
     now << std::ifstream(path("log")).rdbuf();
     EXPECT_EQ(now.str(), "new\n");
+    EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(LogFileTest, FollowsLinksAndKeepsPermissions) {
+    std::ofstream(path("target")) << "old";
+    chmod(path("target").c_str(), 0600);
+    std::filesystem::create_symlink("target", path("link"));
+    {
+        LogFile log(path("link"));
+        log.write("new");
+        log.finish();
+    }
+    struct stat info;
+    ASSERT_EQ(lstat(path("link").c_str(), &info), 0);
+    EXPECT_TRUE(S_ISLNK(info.st_mode));
+    ASSERT_EQ(stat(path("target").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0600u);
+    EXPECT_EQ(info.st_size, 3);
+    EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(LogFileTest, WritesDevicesAndPipesDirectly) {
+    ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+    const int reader = open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK);
+    {
+        LogFile log(path("fifo"));
+        log.write("text");
+        log.finish();
+    }
+    char text[8] = "";
+    EXPECT_EQ(read(reader, text, sizeof text), 4);
+    close(reader);
+    LogFile full("/dev/full");
+    EXPECT_THROW(full.write("x"), Error);
     EXPECT_EQ(files(), 1u);
 }
 

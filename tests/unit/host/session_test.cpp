@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -153,6 +154,7 @@ TEST(Session, WrongFramesAreRefused) {
         {"plane cb of the main frame has a stride", [](exactvq_frame& f) { f.plane[1].stride = -19; }},
         {"plane cb of the main frame has a step", [](exactvq_frame& f) { f.plane[1].step = 3; }},
         {"plane y of the main frame is shifted", [](exactvq_frame& f) { f.plane[0].shift = 7; }},
+        {"beyond all memory", [](exactvq_frame& f) { f.plane[0].stride = PTRDIFF_MIN; }},
         {"not in host memory", [](exactvq_frame& f) { f.memory = 9; }},
     };
     for (const auto& c : cases) {
@@ -183,6 +185,10 @@ TEST(Session, WrongConfigurationsAreRefused) {
         {"17 bits", [](exactvq_config& c) { c.format.depth = 17; }},
         {"2 planes", [](exactvq_config& c) { c.format.planes = 2; }},
         {"subsampled", [](exactvq_config& c) { c.format.planes = 3, c.format.log2_chroma_w = 3; }},
+        {"no options", [](exactvq_config& c) {
+             static const exactvq_metric broken{"psnr", nullptr, nullptr, 2};
+             c.metrics = &broken;
+         }},
         {"no CUDA backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_CUDA; }},
         {"no HIP backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_HIP; }},
         {"unknown backend", [](exactvq_config& c) { c.backend = 7; }},
@@ -335,6 +341,58 @@ TEST(Session, LogFileHoldsWhatWasDelivered) {
     text << std::ifstream(path).rdbuf();
     EXPECT_EQ(text.str(), "Frame,psnr_y,psnr_hvs_y,psnr_hvs,\n0,60.000000,inf,inf,\n1,60.000000,inf,inf,\n2,60.000000,inf,inf,\n");
     std::filesystem::remove(path);
+}
+
+TEST(Session, FailedSessionWritesNoLog) {
+    const std::string path = std::filesystem::temp_directory_path() / ("exactvq-session-test." + std::to_string(getpid()));
+    const exactvq_format format = make_format(16, 16, 8, "400");
+    Clip clip(format, 1);
+    SessionOptions options;
+    options.format = format;
+    options.keep_scores = 1;
+    exactvq_session* session;
+    ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_OK);
+    EXPECT_EQ(exactvq_submit(session, &clip.pairs[0].first, &clip.pairs[0].second, 9), EXACTVQ_ERROR_STATE);
+    EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_STATE);
+    exactvq_close(session);
+    EXPECT_FALSE(std::filesystem::exists(path));
+
+    // A log that fails is not written a second time.
+    ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_start_log(session, "/dev/full", EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_OK);
+    EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_IO);
+    EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_STATE);
+    exactvq_close(session);
+}
+
+// The caller's rounding mode reaches no score.
+TEST(Session, CallersRoundingModeDoesNotMatter) {
+    const exactvq_format format = make_format(80, 60, 8, "420");
+    std::vector<Scored> expected;
+    for (int mode : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        Clip clip(format, 3, Content::kTexture);
+        SessionOptions options;
+        options.metrics = "psnr+psnr_hvs";
+        options.options = "min_sse=0.7";
+        options.format = format;
+        std::fesetround(mode);
+        exactvq_session* session;
+        std::vector<Scored> scored;
+        const exactvq_status opened = open_session(options, &session);
+        const exactvq_status ran = opened == EXACTVQ_OK ? run_session(session, clip.pairs, scored) : opened;
+        exactvq_pooled pooled{};
+        pooled.struct_size = sizeof pooled;
+        exactvq_summary(session, 0, &pooled);
+        EXPECT_EQ(std::fegetround(), mode);
+        std::fesetround(FE_TONEAREST);
+        exactvq_close(session);
+        ASSERT_EQ(ran, EXACTVQ_OK);
+        scored.push_back({99, {{pooled.mean, 1}, {pooled.harmonic_mean, 1}}});
+        if (expected.empty()) expected = scored;
+        for (size_t f = 0; f < scored.size(); ++f)
+            for (size_t i = 0; i < scored[f].scores.size(); ++i) EXPECT_EQ(double_bits(scored[f].scores[i].value), double_bits(expected[f].scores[i].value)) << mode;
+    }
 }
 
 TEST(Session, WarnsOnceOfZeroLowBits) {
