@@ -164,6 +164,36 @@ def test_no_overlap(ff, tmp_path, main, ref, before_main, before_ref):
             "main", "reference", str(main), str(ref), outputs=[log])
 
 
+def test_no_overlap_and_an_output_that_ends_early(ff, tmp_path):
+    """Downstream has enough before the inputs end: still no score, no summary, no log, an error."""
+    log = tmp_path / "log.json"
+    refused(ff.score(black(50), numbered(50), f"{MSE}:log_path={log}", before_ref="setpts=PTS+100/TB", after="trim=end_frame=5", check=False),
+            "no frames to compare", outputs=[log])
+    # ffmpeg frees the graph when an output has its frames: too late for the exit status, not for the sentence.
+    result = ff.score(black(50), numbered(50), f"{MSE}:log_path={log}", before_ref="setpts=PTS+100/TB", tail=("-frames:v", "5", "-f", "null", "-"), check=None)
+    assert "no frames to compare" in result.err and not result.has_summary
+    assert not log.exists()
+
+
+def test_input_that_changes_in_mid_stream(ff, clips):
+    """Only colour tags change: FFmpeg builds the graph anew. What was under way is lost, and said to be."""
+    parts = []
+    for i, matrix in enumerate(("bt709", "smpte170m")):
+        parts.append(clips / f"tags{i}.mkv")
+        ff.run("-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=25:d=1", "-vf", f"format=yuv420p,setparams=colorspace={matrix}:range=tv",
+               "-c:v", "libx264", "-threads", "1", "-g", "1", "-crf", "20", parts[-1])
+    listing = clips / "tags.txt"
+    listing.write_text("".join(f"file '{p}'\n" for p in parts))
+    source = ["-f", "concat", "-safe", "0", "-i", str(listing)]
+    kept = ff.score(["-reinit_filter", "0", *source], ["-reinit_filter", "0", *source], MSE)
+    assert [r.value("mse_y") for r in kept.records] == [0] * 50
+    assert "paired: 50, main without partner: 0, reference unused: 0" in kept.err
+    rebuilt = ff.score(source, source, MSE, check=None)
+    assert all(r.value("mse_y") == 0 for r in rebuilt.records if r.scores)
+    if len(rebuilt.records) < 50:
+        assert "neither passed on nor scored" in rebuilt.err
+
+
 def test_trim_past_the_end(ff):
     refused(ff.score(black(25), numbered(25), MSE, before_ref="trim=start=5", check=False), "main", "reference", "25")
 
