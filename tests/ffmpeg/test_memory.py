@@ -157,7 +157,8 @@ def test_out_of_memory(ff, oom_library, short_pair, allocations, tmp_path, kind)
 def test_out_of_threads(ff, oom_library, short_pair, allocations, tmp_path):
     _, threads = allocations
     assert threads, "the preloaded library sees no thread of libexactvq"
-    faults(ff, oom_library, short_pair, tmp_path, [{"OOM_THREAD": n} for n in range(1, threads + 1)])
+    failed = faults(ff, oom_library, short_pair, tmp_path, [{"OOM_THREAD": n} for n in range(1, threads + 1)])
+    assert len(failed) == threads, "every thread that cannot be started is an error"
 
 
 def test_preloading_alone_changes_nothing(ff, oom_library, short_pair):
@@ -167,7 +168,7 @@ def test_preloading_alone_changes_nothing(ff, oom_library, short_pair):
     complete(loaded, 6, NAMES)
 
 
-def test_refusals_release_everything(ff, oom_library, short_pair, tmp_path):
+def test_refusals_under_memory_pressure(ff, oom_library, short_pair, tmp_path):
     """A refusal under memory pressure is still one sentence and no crash."""
     for n in (1, 3, 10, 30):
         result = ff.score(short_pair[0], ["-f", "rawvideo", "-pix_fmt", "gray", "-s", "48x40", "-i", short_pair[1][-1]], ALL,
