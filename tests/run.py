@@ -106,6 +106,13 @@ def library():
         program(f"library {name}", BUILD / f"lib/tests/{name if name != 'faults' else 'fault'}{'-tests'}", **environment)
 
 
+def scripts():
+    if not command("scripts/build-library"):
+        return fail("scripts: the library does not build")
+    report = RESULTS / "scripts.xml"
+    collect("scripts", report, command("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "tests/scripts"))
+
+
 def sanitizer(name, options, steps):
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
@@ -135,8 +142,14 @@ def thread_sanitizer():
 def source_of(release):
     """Folder with the pristine or patched tree of a release, or None if it cannot be had."""
     tree = BUILD / f"source/ffmpeg-{release}"
-    if not (tree / "configure").exists() and not command("scripts/fetch-ffmpeg", release, tree):
-        return None
+    if not (tree / "configure").exists():
+        if not command("scripts/fetch-ffmpeg", release, tree):
+            return None
+        # Pristine now: the checked-in patch is what its generator makes.
+        if command("scripts/make-patches", "--check", tree):
+            totals["passed"] += 1
+        else:
+            fail(f"ffmpeg {release}: patches/ is not what scripts/make-patches makes")
     return tree
 
 
@@ -175,10 +188,10 @@ def main():
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
 
-    steps = {"sources": sources, "library": library, "asan": address_sanitizer, "tsan": thread_sanitizer}
+    steps = {"sources": sources, "library": library, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer}
     steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
     if arguments.quick:
-        steps = {name: steps[name] for name in ("sources", "library", "ffmpeg-7.1")}
+        steps = {name: steps[name] for name in ("sources", "library", "scripts", "ffmpeg-7.1")}
     if arguments.only:
         unknown = [name for name in arguments.only.split(",") if name not in steps]
         if unknown:

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What scripts/build-ffmpeg and scripts/fetch-ffmpeg refuse, and that a refused tree stays as it was. Needs build/prefix."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def script(name, *arguments, **environment):
+    env = {**os.environ, "PKG_CONFIG_PATH": str(PROJECT / "build/prefix/lib/pkgconfig"), **environment}
+    return subprocess.run([PROJECT / "scripts" / name, *map(str, arguments)], env=env, capture_output=True, text=True)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Looks like FFmpeg 7.1, but is not its pristine source."""
+    folder = tmp_path / "tree"
+    (folder / "libavfilter").mkdir(parents=True)
+    (folder / "doc").mkdir()
+    (folder / "RELEASE").write_text("7.1.5\n")
+    for name in ("configure", "libavfilter/allfilters.c", "libavfilter/Makefile", "doc/filters.texi", "Changelog"):
+        (folder / name).write_text("something else\n")
+    return folder
+
+
+def contents(folder):
+    return {p.relative_to(folder): p.read_text() for p in folder.rglob("*") if p.is_file()}
+
+
+def refused(result, *words):
+    assert result.returncode not in (0, 127), result
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+def test_not_a_tree(tmp_path):
+    refused(script("build-ffmpeg", tmp_path, tmp_path / "prefix"), "is not an FFmpeg source tree")
+
+
+def test_another_release(tree, tmp_path):
+    (tree / "RELEASE").write_text("6.0\n")
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix"), "is FFmpeg 6.0", "5.1 7.1 8.1 9.0")
+
+
+def test_a_tree_that_does_not_match_stays_as_it_is(tree, tmp_path):
+    before = contents(tree)
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix"), "does not apply", "not the pristine release")
+    assert contents(tree) == before
+
+
+def test_a_tree_that_is_partly_patched(tree, tmp_path):
+    (tree / "configure").write_text("exactvq\n")
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix"), "partly patched")
+
+
+def test_no_library(tree, tmp_path):
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix", PKG_CONFIG_PATH=str(tmp_path), PKG_CONFIG_LIBDIR=str(tmp_path)), "does not find libexactvq")
+
+
+def test_unknown_arguments(tree, tmp_path):
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix", "--profile=fast"), "usage")
+    refused(script("build-ffmpeg", tree), "usage")
+    refused(script("fetch-ffmpeg", "6.0", tmp_path / "new"), "6.0 is not supported", "5.1, 7.1, 8.1 or 9.0")
+    refused(script("fetch-ffmpeg", "7.1", tree), "not an empty folder")
+
+
+def test_a_damaged_archive(tmp_path):
+    (tmp_path / "ffmpeg_7.1.5.orig.tar.xz").write_bytes(b"damaged")
+    (tmp_path / "SHA256SUMS").write_text("0" * 64 + "  ffmpeg_7.1.5.orig.tar.xz\n")
+    refused(script("fetch-ffmpeg", "7.1", tmp_path / "new", EXACTVQ_FFMPEG_SOURCES=str(tmp_path)), "does not have the sum")
