@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Random calls of the C API with random options and frame descriptions, right and wrong ones. Nothing may crash, hang or read outside (run it under
-// AddressSanitizer), every failure has a sentence, frames are released exactly if they were taken. EXACTVQ_FUZZ_RUNS, EXACTVQ_FUZZ_SEED.
+// AddressSanitizer), every failure has a sentence, frames are released exactly if they were taken. EXACTVQ_FUZZ_RUNS, EXACTVQ_FUZZ_FIRST (seed of
+// the first run), EXACTVQ_FUZZ_SEED (only this one).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -74,20 +75,15 @@ struct Frame {
         exactvq_plane& plane = frame.plane[random() % 3];
         switch (random() % 8) {
         case 0: plane.data = nullptr; break;
-        case 1: plane.stride = pick(random, {ptrdiff_t{0}, ptrdiff_t{1}, ptrdiff_t{-1}}); break;
-        case 2: plane.step = random(); break;
+        // Less than a row is refused. (A plane of one column may well have a stride of one byte: that frame would lie about its memory.)
+        case 1: plane.stride = format.width > 8 ? static_cast<ptrdiff_t>(random() % 3) - 1 : 0; break;
+        case 2: plane.step = 3 + 2 * (random() % 1000); break;
         case 3: plane.shift = 1 + random() % 100; break;
         case 4: frame.format.width += random() % 3 - 1; break;
         case 5: frame.format.planes = random() % 5; break;
         case 6: frame.memory = random(); break;
         default: frame.struct_size = random() % sizeof frame; break;
         }
-    }
-
-private:
-    template <class T>
-    static T pick(Random& random, std::initializer_list<T> list) {
-        return list.begin()[random() % list.size()];
     }
 };
 
@@ -157,7 +153,7 @@ void run(uint32_t seed) {
 
 TEST(Fuzz, CApi) {
     if (const char* seed = std::getenv("EXACTVQ_FUZZ_SEED")) return run(static_cast<uint32_t>(std::strtoul(seed, nullptr, 10)));
-    const uint32_t runs = number("EXACTVQ_FUZZ_RUNS", 4000), first = std::random_device()();
+    const uint32_t runs = number("EXACTVQ_FUZZ_RUNS", 4000), first = number("EXACTVQ_FUZZ_FIRST", 1);
     for (uint32_t n = 0; n < runs && !testing::Test::HasFailure(); ++n) run(first + n);
     std::printf("%u runs from seed %u\n", runs, first);
 }
