@@ -40,7 +40,7 @@ private:
     std::vector<double> value_;
 };
 
-// Metric instances in memory of their own, with the C view of them.
+// What the two option strings of a command line ask for.
 struct MetricList {
     struct Instance {
         std::string name, label;

@@ -2,7 +2,6 @@
 //
 // psnr: peak signal-to-noise ratio of each plane, integer arithmetic up to the mean.
 #include <cfloat>
-#include <limits>
 
 #include "host/libm.h"
 #include "host/metric.h"

@@ -2,7 +2,6 @@
 #include "host/session.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "host/error.h"

@@ -120,8 +120,7 @@ public:
           table_(kPsnrHvsTable[spec.plane]),
           mask_(spec.mask),
           blocks_(psnr_hvs_blocks(size.width)),
-          row_terms_(size_t{64} * divide_up(blocks_, kernels_.lanes) * kernels_.lanes),
-          row_floats_((row_terms_ + 15) / 16 * 16),
+          row_floats_(size_t{64} * divide_up(blocks_, kernels_.lanes) * kernels_.lanes),
           terms_(static_cast<float*>(::operator new[](std::max<size_t>(1, row_floats_ * window_for(workers, stripes())) * sizeof(float), std::align_val_t(64)))) {}
 
     uint64_t result() const override { return float_bits(sum_); }
@@ -135,7 +134,7 @@ private:
     const PsnrHvsTable& table_;
     PsnrHvsMask mask_;
     uint32_t blocks_;
-    size_t row_terms_, row_floats_;  // the second: every place begins at 64 bytes
+    size_t row_floats_;  // of one place; a multiple of 64, so every place begins at 64 bytes
     std::unique_ptr<float[], AlignedFree> terms_;
     float sum_ = 0.0f;
 };

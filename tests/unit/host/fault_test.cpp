@@ -85,21 +85,8 @@ protected:
 
     // Open, three pairs, flush, receive, log, summary, close. Only library calls allocate while faults are armed.
     exactvq_status scenario() {
-        exactvq_metric_list list;
-        char error[256];
-        exactvq_status status = exactvq_parse_metrics(options_.metrics.c_str(), options_.options.c_str(), &list, error, sizeof error);
-        if (status != EXACTVQ_OK) return status;
-        exactvq_config config{};
-        config.struct_size = sizeof config;
-        config.metrics = list.metrics;
-        config.metric_count = list.count;
-        config.format = format_;
-        config.threads = options_.threads;
-        config.frames_in_flight = options_.frames_in_flight;
-        config.keep_scores = 1;
-        exactvq_session* session = nullptr;
-        status = exactvq_open(&config, &session);
-        exactvq_free_metrics(&list);
+        exactvq_session* session;
+        exactvq_status status = open_session(options_, &session);
         if (status == EXACTVQ_OK) status = exactvq_start_log(session, "/dev/null", EXACTVQ_LOG_FORMAT_JSON);
         if (status == EXACTVQ_OK) status = stream(session);
         if (status == EXACTVQ_OK) status = exactvq_finish_log(session);
