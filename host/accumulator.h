@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "kernels/common/adm.h"
 #include "kernels/common/psnr_hvs.h"
 
 namespace exactvq {
@@ -15,7 +17,8 @@ namespace exactvq {
 enum class AccumulatorKind : uint8_t {
     kSse,         // word: exact sum of squared differences of the plane
     kRoundedSse,  // word: bits of the binary64 sum of float_psnr's terms in units of 1/q^2, added in raster order
-    kPsnrHvsSum   // word: bits of the binary32 sum of psnr_hvs's terms, added in block raster order; `mask` applies
+    kPsnrHvsSum,  // word: bits of the binary32 sum of psnr_hvs's terms, added in block raster order; `mask` applies
+    kAdm          // kAdmWords words, see adm_word(); `adm` applies; plane 0
 };
 
 // One accumulator that metrics ask for. Equal ones are computed once.
@@ -23,15 +26,27 @@ struct AccumulatorSpec {
     AccumulatorKind kind = AccumulatorKind::kSse;
     uint8_t plane = 0;
     PsnrHvsMask mask = PsnrHvsMask::kF32;
+    AdmParameters adm{};
+
+    // Words that it fills, side by side.
+    uint32_t words() const { return kind == AccumulatorKind::kAdm ? kAdmWords : 1; }
 
     bool operator==(const AccumulatorSpec&) const = default;
 };
+
+// Words of all accumulators of a list.
+inline size_t count_words(const std::vector<AccumulatorSpec>& specs) {
+    size_t count = 0;
+    for (const AccumulatorSpec& spec : specs) count += spec.words();
+    return count;
+}
 
 // The accumulators of one metric instance on one frame, in the order in which the instance asked for them.
 class Accumulators {
 public:
     Accumulators(const uint64_t* words, const uint32_t* offsets) : words_(words), offsets_(offsets) {}
-    uint64_t operator[](size_t i) const { return words_[offsets_[i]]; }
+    uint64_t operator[](size_t i) const { return *words(i); }
+    const uint64_t* words(size_t i) const { return words_ + offsets_[i]; }
 
 private:
     const uint64_t* words_;

@@ -20,7 +20,7 @@ struct FramePair {
 
 struct BackendConfig {
     Geometry geometry;
-    std::vector<AccumulatorSpec> accumulators;  // without duplicates; accumulator i is written to words[i]
+    std::vector<AccumulatorSpec> accumulators;  // without duplicates; their words follow each other in this order
     uint32_t slots = 1;                         // pairs that may be measured at once
     uint32_t threads = 0;                       // CPU: workers, 0: one for each CPU that the process may use
     uint32_t cpu_mask = 0;                      // CPU: EXACTVQ_CPU_*

@@ -32,7 +32,9 @@ Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry
         }
         for (const AccumulatorSpec& spec : instance.metric->accumulators()) {
             const auto found = std::find(accumulators_.begin(), accumulators_.end(), spec);
-            instance.offsets.push_back(static_cast<uint32_t>(found - accumulators_.begin()));
+            uint32_t offset = 0;
+            for (auto other = accumulators_.begin(); other != found; ++other) offset += other->words();
+            instance.offsets.push_back(offset);
             if (found == accumulators_.end()) accumulators_.push_back(spec);
         }
         for (const MetricAggregate& aggregate : instance.metric->aggregates())

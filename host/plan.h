@@ -32,7 +32,7 @@ public:
     const std::vector<AccumulatorSpec>& accumulators() const { return accumulators_; }
     bool needs_every_frame() const { return needs_every_frame_; }
 
-    // `words`: one for each of accumulators(). `scores`: outputs().size() values, NaN where there is none.
+    // `words`: those of accumulators(), one after the other. `scores`: outputs().size() values, NaN where there is none.
     void conclude(const uint64_t* words, double* scores) const;
 
     // Values of the whole sequence: one value for each of aggregates().
@@ -44,7 +44,7 @@ private:
     struct Instance {
         std::unique_ptr<Metric> metric;
         std::string label;
-        std::vector<uint32_t> offsets;  // into the words, one for each accumulator of the metric
+        std::vector<uint32_t> offsets;  // of the first word of each accumulator of the metric
     };
 
     std::vector<Instance> instances_;

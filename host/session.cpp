@@ -74,7 +74,7 @@ Session::Session(const exactvq_config& config)
     require(config.frames_in_flight <= kMaxFramesInFlight,
             "frames_in_flight is " + std::to_string(config.frames_in_flight) + ": at most " + std::to_string(kMaxFramesInFlight));
     slots_.resize(config.frames_in_flight ? config.frames_in_flight : kDefaultFramesInFlight);
-    for (Slot& slot : slots_) slot.words.resize(plan_.accumulators().size());
+    for (Slot& slot : slots_) slot.words.resize(count_words(plan_.accumulators()));
     scores_.resize(plan_.outputs().size());
     pooling_.resize(plan_.outputs().size());
     if (config.keep_scores) store_.emplace(plan_.outputs().size());

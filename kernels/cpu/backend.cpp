@@ -69,7 +69,11 @@ public:
     }
 
     void finish() noexcept {
-        for (size_t i = 0; i < jobs_.size(); ++i) words_[i] = jobs_[i]->result();
+        uint64_t* words = words_;
+        for (size_t i = 0; i < jobs_.size(); ++i) {
+            jobs_[i]->result(words);
+            words += specs_[i].words();
+        }
         const std::lock_guard lock(mutex_);
         done_ = true;
         changed_.notify_all();

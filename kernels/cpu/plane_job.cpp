@@ -52,7 +52,7 @@ class SseJob final : public PlaneJob {
 public:
     SseJob(PlaneSize size, const Kernels& kernels, uint32_t workers) : SseJob(size, kernels, workers, rows_per_stripe(size)) {}
 
-    uint64_t result() const override { return total_; }
+    void result(uint64_t* words) const override { *words = total_; }
 
 private:
     SseJob(PlaneSize size, const Kernels& kernels, uint32_t workers, uint32_t rows)
@@ -81,7 +81,7 @@ public:
     RoundedSseJob(PlaneSize size, const Kernels& kernels, uint32_t workers)
         : PlaneJob(size.height, window_for(workers, size.height)), sse_(kernels.sse.rounded_sse), partial_(window_for(workers, size.height)) {}
 
-    uint64_t result() const override { return double_bits(rounded_ ? sum_ : static_cast<double>(total_)); }
+    void result(uint64_t* words) const override { *words = double_bits(rounded_ ? sum_ : static_cast<double>(total_)); }
 
 private:
     void reset() override {
@@ -123,7 +123,7 @@ public:
           row_floats_(size_t{64} * divide_up(blocks_, kernels_.lanes) * kernels_.lanes),
           terms_(static_cast<float*>(::operator new[](std::max<size_t>(1, row_floats_ * window_for(workers, stripes())) * sizeof(float), std::align_val_t(64)))) {}
 
-    uint64_t result() const override { return float_bits(sum_); }
+    void result(uint64_t* words) const override { *words = float_bits(sum_); }
 
 private:
     void reset() override { sum_ = 0.0f; }

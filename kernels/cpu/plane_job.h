@@ -33,8 +33,8 @@ public:
     // stripe at the fold never waits, so there is always progress.
     void run(uint32_t stripe) noexcept;
 
-    // The accumulator, once every stripe has run.
-    virtual uint64_t result() const = 0;
+    // Writes the accumulator's words, once every stripe has run.
+    virtual void result(uint64_t* words) const = 0;
 
 protected:
     PlaneJob(uint32_t stripes, uint32_t window);

@@ -138,7 +138,7 @@ public:
 
     void add(const FramePair& pair) {
         if (frames_ == limit_) return;
-        std::vector<uint64_t> words(plan_->accumulators().size());
+        std::vector<uint64_t> words(count_words(plan_->accumulators()));
         backend_->start(0, pair, words.data());
         backend_->wait(0);
         std::vector<double> scores(plan_->outputs().size());
