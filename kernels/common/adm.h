@@ -90,8 +90,10 @@ EXACTVQ_HD int64_t adm_filter(const int32_t* filter, const int32_t x[4], uint32_
 // `wide`: scales 1 to 3. At scale 0 products are of 32 bits, which the specified samples never exceed.
 EXACTVQ_HD bool adm_same_angle(int32_t oh, int32_t ov, int32_t th, int32_t tv, bool wide) {
     const auto dot = [wide](int32_t a, int32_t b, int32_t c, int32_t d) {
-        const int64_t sum = adm_i64(static_cast<uint64_t>(int64_t{a} * c) + static_cast<uint64_t>(int64_t{b} * d));
-        return static_cast<double>(static_cast<float>(wide ? sum : adm_i32(sum)));
+        const int64_t p = int64_t{a} * c, q = int64_t{b} * d;
+        if (!wide) return static_cast<double>(static_cast<float>(adm_i32(p + q)));
+        if (p == q && p == int64_t{1} << 62) return 0x1p63;  // the one sum beyond 64 bits
+        return static_cast<double>(static_cast<float>(p + q));
     };
     const double D = dot(oh, ov, th, tv), O = dot(oh, ov, oh, ov), T = dot(th, tv, th, tv);
     constexpr double kCosine = 0x1.ffd814p-1;  // binary32 of cos^2(1 degree)

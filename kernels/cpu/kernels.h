@@ -9,6 +9,7 @@
 
 #include "kernels/common/plane.h"
 #include "kernels/common/psnr_hvs.h"
+#include "kernels/cpu/adm.h"
 
 namespace exactvq::cpu {
 
@@ -33,6 +34,7 @@ struct Kernels {
     const char* name;  // "AVX2", ...; "C" for the reference loops
     SseKernels sse;
     PsnrHvsKernels psnr_hvs;
+    AdmKernels adm;
 };
 
 // The best table that the CPU can run and `mask` (EXACTVQ_CPU_*) allows.

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "kernels/common/sse.h"
+#include "kernels/cpu/adm_strip.h"
 
 namespace exactvq::cpu {
 
@@ -139,6 +140,29 @@ private:
     float sum_ = 0.0f;
 };
 
+// One stripe a strip, each with its own rows.
+class AdmJob final : public PlaneJob {
+public:
+    AdmJob(PlaneSize size, const AdmParameters& parameters, const Kernels& kernels, uint32_t workers)
+        : PlaneJob(adm_strips(parameters, workers), adm_strips(parameters, workers)), partial_(size_t{stripes()} * kAdmWords) {
+        for (uint32_t i = 0; i < stripes(); ++i)
+            strips_.push_back(std::make_unique<AdmStrip>(parameters, size.width, size.height, i, stripes(), kernels.adm));
+    }
+
+    void result(uint64_t* words) const override { std::copy_n(total_, kAdmWords, words); }
+
+private:
+    void reset() override { std::fill_n(total_, kAdmWords, 0); }
+    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kAdmWords]); }
+    void fold(uint32_t, uint32_t place) noexcept override {
+        for (uint32_t i = 0; i < kAdmWords; ++i) total_[i] += partial_[size_t{place} * kAdmWords + i];
+    }
+
+    std::vector<std::unique_ptr<AdmStrip>> strips_;
+    std::vector<uint64_t> partial_;
+    uint64_t total_[kAdmWords] = {};
+};
+
 }  // namespace
 
 std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers) {
@@ -147,6 +171,7 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kSse: return std::make_unique<SseJob>(size, kernels, workers);
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
+    case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, workers);
     }
     return nullptr;
 }

@@ -4,6 +4,7 @@
 #ifndef EXACTVQ_KERNELS_CPU_REFERENCE_H
 #define EXACTVQ_KERNELS_CPU_REFERENCE_H
 
+#include "kernels/common/adm.h"
 #include "kernels/common/plane.h"
 #include "kernels/common/psnr_hvs.h"
 
@@ -17,6 +18,9 @@ double rounded_sse(const PlanePair& pair);
 
 // Sum of psnr_hvs's terms, added in block raster order in binary32. 0 where the plane holds no whole block.
 float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask mask);
+
+// ADM's accumulators, kAdmWords of them, of planes of at least kAdmMinSide on both sides.
+void adm(const PlanePair& pair, const AdmParameters& parameters, uint64_t* words);
 
 }  // namespace exactvq::reference
 

@@ -33,6 +33,10 @@ std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs,
         case AccumulatorKind::kSse: words.push_back(reference::sse(plane)); break;
         case AccumulatorKind::kRoundedSse: words.push_back(double_bits(reference::rounded_sse(plane))); break;
         case AccumulatorKind::kPsnrHvsSum: words.push_back(float_bits(reference::psnr_hvs_sum(plane, kPsnrHvsTable[spec.plane], spec.mask))); break;
+        case AccumulatorKind::kAdm:
+            words.resize(words.size() + kAdmWords);
+            reference::adm(plane, spec.adm, words.data() + words.size() - kAdmWords);
+            break;
         }
     }
     return words;
