@@ -36,9 +36,10 @@ def md5(path):
 
 
 class Inputs:
-    """Generates the raw files of cases in a temporary folder; `gen`: path of the generator, None: compile it."""
+    """Makes the raw files of cases in a temporary folder; `gen`: path of the generator, None: compile it; `ffmpeg`: decodes clips."""
 
-    def __init__(self, gen=None):
+    def __init__(self, gen=None, ffmpeg=None):
+        self.ffmpeg = ffmpeg
         self.folder = tempfile.TemporaryDirectory(prefix="exactvq-golden-")
         self.gen = gen
         if not gen:
@@ -47,8 +48,13 @@ class Inputs:
 
     def make(self, table, case, check_md5=True):
         """(reference path, distorted path); remove() them after use."""
-        subprocess.check_call([self.gen, table, case["name"], self.folder.name])
         paths = [os.path.join(self.folder.name, "%s.%s.yuv" % (case["name"], which)) for which in ("ref", "dist")]
+        if case["ref"].startswith("file:"):
+            for path, which in zip(paths, ("ref", "dist")):
+                clip = os.path.join(os.path.dirname(table), case[which][5:])
+                subprocess.check_call([self.ffmpeg, "-v", "error", "-i", clip, "-map", "0:v:0", "-fps_mode", "passthrough", "-f", "rawvideo", "-y", path])
+        else:
+            subprocess.check_call([self.gen, table, case["name"], self.folder.name])
         for path, want in zip(paths, (case["md5_ref"], case["md5_dist"])):
             got = md5(path)
             if check_md5 and got != want:

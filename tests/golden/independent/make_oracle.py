@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes ../oracle.jsonl from ../oracle_cases.tsv: values of psnr_oracle.py for options and depths without golden values.
+"""Makes ../oracle.jsonl from ../oracle_cases.tsv: values of psnr_oracle.py and adm_oracle.py for options and depths without golden values.
 
 usage: make_oracle.py [--check] [--gen=PATH] [--update-md5]
 
@@ -15,6 +15,9 @@ import math
 import os
 import sys
 
+import numpy as np
+
+import adm_oracle as adm
 import psnr_oracle as oracle
 from inputs import COLUMNS, GOLDEN, Inputs, md5, read_cases
 
@@ -27,10 +30,36 @@ PSNR = [("float_psnr", ""), ("float_psnr", "uncapped=1"),
 HVS = [("psnr_hvs", ""), ("psnr_hvs", "enable_chroma=0"), ("psnr_hvs", "psnr_hvs_mask=f64"),
        ("psnr_hvs", "psnr_hvs_mask=f64|enable_chroma=0")]
 
+ADM_V1 = "debug=1|adm_dlm_weight=0.7|adm_enhn_gain_limit=1|adm_noise_weight=0.02|adm_min_val=0.5|adm_csf_mode=2"
+ADM = [("adm", o) for o in ("debug=1", ADM_V1, "adm_enhn_gain_limit=2.5|adm_skip_scale0=1")]
+ADM_SMALL = [("adm", o) for o in ("debug=1", ADM_V1, "debug=1|adm_skip_aim=1|adm_enhn_gain_limit=1.2", "debug=1|adm_skip_scale0=1|adm_p_norm=2")]
+ADM_EXTREME = [("adm", o) for o in ("debug=1", "debug=1|adm_enhn_gain_limit=1", "debug=1|adm_csf_mode=1",
+                                    "debug=1|adm_csf_mode=1|adm_csf_scale=0.0257|adm_csf_diag_scale=0.0064")]  # nearly the largest weights
+ADM_ZERO = [("adm", o) for o in ("debug=1", "debug=1|adm_noise_weight=0", "debug=1|adm_noise_weight=0|adm_dlm_weight=0.3",
+                                 "adm_noise_weight=0|adm_skip_aim=1", "debug=1|adm_noise_weight=0|adm_skip_scale0=1|adm_p_norm=20")]
+# libvmaf has no adm_p_norm; the other sets are those that its golden values leave out.
+ADM_OPTIONS = [("adm", o) for o in (
+    "", "debug=1",
+    "debug=1|adm_p_norm=1", "debug=1|adm_p_norm=1.5", "debug=1|adm_p_norm=2", "debug=1|adm_p_norm=20", "adm_p_norm=3", "adm_p_norm=2.7182818",
+    ADM_V1 + "|adm_p_norm=1.5|adm_skip_scale0=1",
+    "debug=1|adm_csf_mode=3|adm_norm_view_dist=5|adm_ref_display_height=720", "debug=1|adm_csf_mode=3|adm_norm_view_dist=3|adm_ref_display_height=2160",
+    "debug=1|adm_csf_mode=2|adm_norm_view_dist=5|adm_ref_display_height=720", "adm_csf_mode=2|adm_norm_view_dist=5|adm_ref_display_height=2160",
+    "adm_csf_mode=3|adm_norm_view_dist=5|adm_ref_display_height=2160", "adm_csf_mode=3|adm_norm_view_dist=1.5|adm_ref_display_height=2160",
+    "debug=1|adm_norm_view_dist=24|adm_ref_display_height=4320", "adm_norm_view_dist=0.75|adm_ref_display_height=4320",
+    "debug=1|adm_norm_view_dist=1|adm_ref_display_height=4320",
+    "debug=1|adm_enhn_gain_limit=1.2", "debug=1|adm_enhn_gain_limit=2.5", "debug=1|adm_enhn_gain_limit=3.7", "adm_enhn_gain_limit=2",
+    "debug=1|adm_csf_mode=1|adm_csf_scale=0.0005|adm_csf_diag_scale=0.001", "adm_csf_mode=1|adm_csf_scale=0.001|adm_csf_diag_scale=0.0005|adm_norm_view_dist=5",
+    "debug=1|adm_csf_mode=1|adm_csf_scale=0|adm_csf_diag_scale=0.001",
+    "debug=1|adm_skip_aim=1|adm_dlm_weight=0.3", "debug=1|adm_skip_aim=1|adm_skip_scale0=1",
+    "adm_dlm_weight=0", "adm_dlm_weight=0.123456789", "adm_min_val=0.97",
+    "debug=1|adm_noise_weight=0", "debug=1|adm_noise_weight=1500", "adm_noise_weight=.01234567")]
+
 # jobset -> what is computed. "mask": f32 and f64 masking thresholds must give different scores in the case. "uncapped",
 # "floor": frames equal, above the cap, below the floor of 1e-10. "combined": the order of the operations that join the
-# three planes must show in the result.
-JOBSETS = {"psnr": PSNR, "floor": PSNR, "uncapped": PSNR, "mask": HVS, "combined": HVS, "all": PSNR + HVS}
+# three planes must show in the result. "adm_options": every set of options must change a score in one of the cases. "adm_zero": the
+# denominator is 0 without noise. "adm_extreme": the centre value of a mask at scale 0 wraps. "adm_small": a side below 33.
+JOBSETS = {"psnr": PSNR, "floor": PSNR, "uncapped": PSNR, "mask": HVS, "combined": HVS, "all": PSNR + HVS,
+           "adm": ADM, "adm_small": ADM_SMALL, "adm_extreme": ADM_EXTREME, "adm_zero": ADM_ZERO, "adm_options": ADM_OPTIONS}
 
 
 def require(condition, case, what):
@@ -76,11 +105,26 @@ def check_purpose(case, values, scores):
         require(max(by("psnr", "uncapped=1", "psnr_y")) > floor, case, "psnr's own floor must not act here")
 
 
+def check_adm_purpose(case, pairs, values):
+    base = [v for (_, o, _, f), v in values.items() if o == "debug=1"]
+    require(all(math.isfinite(v) for v in base), case, "no value with the default options")
+    without_noise = [v for (_, o, _, f), v in values.items() if o == "debug=1|adm_noise_weight=0" and f == "adm_den"]
+    require((case["jobset"] == "adm_zero") == (0 in without_noise), case, "denominator")
+    require((case["jobset"] == "adm_small") == (min(case["width"], case["height"]) < 33), case, "size")
+    if case["jobset"] == "adm_extreme":      # |u| of 8.1 from 15360 on
+        largest = 0
+        for pair in pairs:
+            o, t = adm.bands(pair.ref, pair.bits)[0], adm.bands(pair.dist, pair.bits)[0]
+            for part in adm.decouple(o, t, 100.0, 0):
+                largest = max([largest] + [int(np.max(np.abs((36453 * y + 16384) >> 15))) for y in part[:2]])
+        require(largest >= 15360, case, "the largest |u| is %d: no centre value wraps" % largest)
+
+
 def main(argv):
     flags = dict(a[2:].partition("=")[::2] for a in argv if a.startswith("--"))
     if set(flags) - {"check", "gen", "update-md5"} or any(not a.startswith("--") for a in argv):
         sys.exit(__doc__)
-    cases, inputs, lines, mask_rows = read_cases(TABLE), Inputs(flags.get("gen")), [], [0, 0]
+    cases, inputs, lines, mask_rows, effects = read_cases(TABLE), Inputs(flags.get("gen")), [], [0, 0], {}
     for c in cases:
         paths = inputs.make(TABLE, c, "update-md5" not in flags)
         if "update-md5" in flags:
@@ -88,9 +132,11 @@ def main(argv):
         frames = list(oracle.pair_files(paths[0], paths[1], c["width"], c["height"], c["format"], c["bits"], "ceil"))
         require(len(frames) == c["frames"], c, "number of frames")
         inputs.remove(paths)
-        values = {}
+        values, is_adm = {}, c["jobset"].startswith("adm")
+        if is_adm:
+            frames = [adm.Pair(r[0], d[0], c["bits"]) for r, d in frames]
         for metric, options in JOBSETS[c["jobset"]]:
-            for n, feature, value in oracle.evaluate(metric, oracle.parse_options(options), frames, c["bits"]):
+            for n, feature, value in (adm if is_adm else oracle).evaluate(metric, oracle.parse_options(options), frames, c["bits"]):
                 values[metric, options, n, feature] = value
                 where = {"aggregate": True} if n is None else {"frame": n}
                 row = {"case": c["name"], "metric": metric, "options": options}
@@ -99,11 +145,18 @@ def main(argv):
         if c["jobset"] == "combined":
             (r, d), tables = frames[0], ("Y", "Cb", "Cr")
             scores = [oracle.plane_score(r[i], d[i], tables[i], c["bits"]) for i in range(3)]
-        check_purpose(c, values, scores)
+        (check_adm_purpose(c, frames, values) if is_adm else check_purpose(c, values, scores))
+        if c["jobset"] == "adm_options":
+            for _, o in ADM_OPTIONS:
+                effects.setdefault(o, []).extend(oracle.c_hex(values["adm", o, n, f]) for n in range(c["frames"]) for f in ("adm2", "aim", "adm3"))
         for (m, o, n, f), v in values.items():
             if o == "psnr_hvs_mask=f64":
                 mask_rows[0] += 1
                 mask_rows[1] += oracle.c_hex(v) != oracle.c_hex(values[m, "", n, f])
+    for o in effects:                        # all but the defaults, written differently, differ from each other
+        same = [p for p in effects if p != o and effects[p] == effects[o]]
+        if same and o not in ("", "debug=1", "adm_p_norm=3", "adm_norm_view_dist=0.75|adm_ref_display_height=4320"):
+            sys.exit("%s has the scores of %s" % (o, same))
     text = "\n".join(lines) + "\n"
     if "update-md5" in flags:
         with open(TABLE) as f:
