@@ -176,7 +176,8 @@ EXACTVQ_HD uint64_t adm_den_term0(int32_t c) {
 }
 EXACTVQ_HD uint64_t adm_den_term(int32_t c, uint32_t square_shift, uint32_t term_shift) {
     const uint64_t m = adm_magnitude(c);
-    const uint64_t cube = ((m * m + (uint64_t{1} << square_shift)) >> square_shift) * m;
+    const uint64_t square = static_cast<uint32_t>((m * m + (uint64_t{1} << square_shift)) >> square_shift);  // fits, but for m = 2^31, which no picture has
+    const uint64_t cube = square * m;
     return (cube + (term_shift ? uint64_t{1} << (term_shift - 1) : 0)) >> term_shift;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // ms per frame of whole sessions through the C API, and the ratio to a floor: the goal of the metric, or the time of memcpy for the bytes read.
-//     bench [--seconds=S] [--threads=N,N] [--sizes=1920x1080,3840x2160] [--levels]
+//     bench [--seconds=S] [--threads=N,N] [--sizes=1920x1080,3840x2160] [--levels] [--only=METRIC] [--content=texture]
 #include <sched.h>
 
 #include <algorithm>
@@ -37,10 +37,10 @@ struct Clip {
     std::vector<std::unique_ptr<Picture>> pictures;
     size_t bytes = 0;  // of one pair
 
-    explicit Clip(const exactvq_format& f) : format(f), geometry(make_geometry(f)) {
+    Clip(const exactvq_format& f, Content content) : format(f), geometry(make_geometry(f)) {
         for (uint32_t p = 0; p < geometry.planes; ++p) bytes += 2 * size_t{geometry.plane[p].width} * geometry.plane[p].height * (f.depth > 8 ? 2 : 1);
         const size_t pairs = std::max<size_t>(4, (size_t{640} << 20) / bytes);  // more than the largest last-level caches
-        const ContentPair samples = make_content(Content::kTexture, geometry, 1);
+        const ContentPair samples = make_content(content, geometry, 1);
         for (size_t i = 0; i < pairs; ++i)
             for (const Samples* planes : {samples.ref, samples.main}) pictures.push_back(std::make_unique<Picture>(planes, geometry, Layout::kPlanar));
     }
@@ -127,12 +127,20 @@ std::vector<std::string> split(const std::string& text) {
     return parts;
 }
 
+Content find_content(const std::string& text) {
+    uint32_t i = 0;
+    while (i < static_cast<uint32_t>(Content::kCount) && text != name(static_cast<Content>(i))) ++i;
+    return static_cast<Content>(i);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     std::vector<uint32_t> threads{1, cpus()};
     std::vector<std::string> sizes{"1920x1080", "3840x2160"};
     bool levels = false;
+    std::string only;
+    Content content = Content::kTexture;
     for (int i = 1; i < argc; ++i) {
         const std::string arg = argv[i], value = arg.substr(std::min(arg.size(), arg.find('=') + 1));
         if (arg.rfind("--seconds=", 0) == 0) seconds = std::atof(value.c_str());
@@ -141,8 +149,16 @@ int main(int argc, char** argv) {
             threads.clear();
             for (const std::string& n : split(value)) threads.push_back(static_cast<uint32_t>(std::atoi(n.c_str())));
         } else if (arg == "--levels") levels = true;
+        else if (arg.rfind("--only=", 0) == 0) only = value;
+        else if (arg.rfind("--content=", 0) == 0) {
+            content = find_content(value);
+            if (content == Content::kCount) {
+                std::fprintf(stderr, "bench: no content is named '%s'\n", value.c_str());
+                return 2;
+            }
+        }
         else {
-            std::fprintf(stderr, "usage: bench [--seconds=S] [--threads=N,N] [--sizes=WxH,WxH] [--levels]\n");
+            std::fprintf(stderr, "usage: bench [--seconds=S] [--threads=N,N] [--sizes=WxH,WxH] [--levels] [--only=METRIC] [--content=NAME]\n");
             return 2;
         }
     }
@@ -165,9 +181,10 @@ int main(int argc, char** argv) {
         if (std::sscanf(size.c_str(), "%ux%u", &w, &h) != 2) return 2;
         const double scale = static_cast<double>(w) * h / (1920.0 * 1080.0);
         for (uint32_t depth : {8u, 10u}) {
-            const Clip clip(make_format(w, h, depth, "420"));
+            const Clip clip(make_format(w, h, depth, "420"), content);
             const double copy_all = memcpy_ms(clip, false), copy_luma = memcpy_ms(clip, true);
             const auto row = [&](const char* name, const std::string& metrics, const std::string& options, const Level& level, uint32_t n, double floor) {
+                if (!only.empty() && std::string(name).rfind(only, 0) != 0) return;
                 const Timing t = session_ms(clip, metrics, options, n, level.mask);
                 std::printf("%-10s %-5u %-24s %-6s %3u %9.3f %9.3f %9.3f %6.2f\n", size.c_str(), depth, name, level.name.c_str(), n, t.ms, t.cpu_ms, floor,
                             t.ms / floor);
@@ -175,12 +192,21 @@ int main(int argc, char** argv) {
             };
             for (const Level& level : list) {
                 for (uint32_t n : threads) {
-                    // Floors: half of memcpy's bandwidth; one core's goal for psnr_hvs (6 ms AVX-512, 9 ms below, at 1920x1080).
+                    // Floors: half of memcpy's bandwidth; one core's goal for psnr_hvs (6 ms AVX-512, 9 ms below, at 1920x1080); the reference's time for adm
+                    // (6.5 and 14 ms at 1920x1080, 30 and 58 ms at 3840x2160).
+                    const bool wide = level.name == "AVX3", large = scale > 2;
+                    const double adm = (large ? (wide ? 30.0 : 58.0) / 4 : wide ? 6.5 : 14.0) * scale;
                     row("psnr (memcpy / 2)", "psnr", "", level, n, 2 * copy_all);
                     row("float_psnr (memcpy / 2)", "float_psnr", "", level, n, 2 * copy_luma);
                     row("psnr_hvs", "psnr_hvs", "", level, n, (level.name == "AVX3" ? 6.0 : 9.0) * scale);
                     if (level.mask == list.front().mask) row("psnr_hvs f64 mask", "psnr_hvs", "psnr_hvs_mask=f64", level, n, (level.name == "AVX3" ? 6.0 : 9.0) * scale);
-                    row("all three", "psnr+float_psnr+psnr_hvs", "", level, n, (level.name == "AVX3" ? 6.0 : 9.0) * scale);
+                    row("adm", "adm", "", level, n, adm);
+                    if (level.mask == list.front().mask) {
+                        row("adm without aim", "adm", "adm_skip_aim=1", level, n, adm);
+                        row("adm gain 1", "adm", "adm_enhn_gain_limit=1", level, n, adm);
+                        row("adm gain 1.2", "adm", "adm_enhn_gain_limit=1.2", level, n, adm);
+                    }
+                    row("all four", "psnr+float_psnr+psnr_hvs+adm", "", level, n, (level.name == "AVX3" ? 6.0 : 9.0) * scale + adm);
                 }
             }
         }

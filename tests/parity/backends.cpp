@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "host/metric.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/reference.h"
 
@@ -45,16 +46,35 @@ std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs,
 std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry) {
     std::vector<AccumulatorSpec> specs;
     for (uint8_t p = 0; p < geometry.planes; ++p) {
-        specs.push_back({AccumulatorKind::kSse, p, {}});
-        specs.push_back({AccumulatorKind::kRoundedSse, p, {}});
+        specs.push_back({AccumulatorKind::kSse, p, {}, {}});
+        specs.push_back({AccumulatorKind::kRoundedSse, p, {}, {}});
         if (geometry.depth > kPsnrHvsMaxDepth) continue;
-        specs.push_back({AccumulatorKind::kPsnrHvsSum, p, PsnrHvsMask::kF32});
-        specs.push_back({AccumulatorKind::kPsnrHvsSum, p, PsnrHvsMask::kF64});
+        specs.push_back({AccumulatorKind::kPsnrHvsSum, p, PsnrHvsMask::kF32, {}});
+        specs.push_back({AccumulatorKind::kPsnrHvsSum, p, PsnrHvsMask::kF64, {}});
     }
+    if (geometry.plane[0].width >= kAdmMinSide && geometry.plane[0].height >= kAdmMinSide)
+        for (const char* options : {"", "adm_enhn_gain_limit=1.2|adm_skip_aim=1|adm_norm_view_dist=5", "adm_enhn_gain_limit=1|adm_csf_mode=2|adm_skip_scale0=1"})
+            specs.push_back(adm_accumulator(geometry, options));
     return specs;
 }
 
-std::string describe(const AccumulatorSpec& spec) {
+AccumulatorSpec adm_accumulator(const Geometry& geometry, const std::string& options) {
+    const MetricList list = parse_metrics("adm", options);
+    std::vector<exactvq_option> pairs;
+    for (const auto& [key, value] : list.instances[0].options) pairs.push_back({key.c_str(), value.c_str()});
+    const MetricInfo& info = *find_metric("adm");
+    return info.make(OptionValues(info.name, info.options, pairs.data(), pairs.size()), geometry)->accumulators().at(0);
+}
+
+std::string describe(const std::vector<AccumulatorSpec>& specs, size_t word) {
+    size_t i = 0;
+    for (; word >= specs[i].words(); ++i) word -= specs[i].words();
+    const AccumulatorSpec& spec = specs[i];
+    if (spec.kind == AccumulatorKind::kAdm) {
+        static const char* const sums[] = {"denominator", "detail", "additive"};
+        return "adm (gain " + std::to_string(spec.adm.gain_limit) + ", skips aim " + std::to_string(spec.adm.skip_aim) + " scale0 " + std::to_string(spec.adm.skip_scale0) +
+               ") scale " + std::to_string(word / 9) + " " + sums[word / 3 % 3] + " " + "hvd"[word % 3];
+    }
     static const char* const kinds[] = {"sse", "rounded_sse", "psnr_hvs_sum"};
     return std::string(kinds[static_cast<int>(spec.kind)]) + (spec.mask == PsnrHvsMask::kF64 ? " f64" : "") + " plane " + std::to_string(spec.plane);
 }

@@ -24,10 +24,14 @@ std::vector<BackendUnderTest> cpu_backends(const std::vector<uint32_t>& threads)
 // Accumulators by the reference loops.
 std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair);
 
-// Every accumulator that exists for a geometry.
+// Every accumulator that exists for a geometry; of adm, which has many parameters, a few.
 std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry);
 
-std::string describe(const AccumulatorSpec& spec);
+// The accumulators of adm with options as exactvq_parse_metrics() takes them.
+AccumulatorSpec adm_accumulator(const Geometry& geometry, const std::string& options);
+
+// Word `word` of the accumulators of a list, for a message.
+std::string describe(const std::vector<AccumulatorSpec>& specs, size_t word);
 
 }  // namespace exactvq::test
 

@@ -16,12 +16,12 @@ uint32_t hash(uint32_t a, uint32_t b) {
 }
 
 const char* name(Content content) {
-    static const char* const names[] = {"black", "black-max", "max-black", "identical", "noise", "binary", "stripes", "flat+1", "small-noise", "texture", "sparse", "swing-and-odd"};
+    static const char* const names[] = {"black", "black-max", "max-black", "identical", "noise", "binary", "stripes", "flat+1", "small-noise", "texture", "sparse", "swing-and-odd", "contrast", "diagonals", "impulses"};
     return names[static_cast<int>(content)];
 }
 
 const char* name(Layout layout) {
-    static const char* const names[] = {"planar", "padded", "bottom-up", "unaligned", "semi-planar", "high-bits", "p010"};
+    static const char* const names[] = {"planar", "padded", "bottom-up", "unaligned", "semi-planar", "high-bits", "p010", "every-second"};
     return names[static_cast<int>(layout)];
 }
 
@@ -64,6 +64,20 @@ ContentPair make_content(Content content, const Geometry& geometry, uint32_t see
                     a = h % 10 < 6 ? largest : largest / 2;
                     b = h % 10 < 6 ? 0 : a + 1 + 2 * (g % 40);
                     break;
+                case Content::kContrast: {
+                    const int64_t middle = (largest + 1) / 2;
+                    a = clamp(middle + (static_cast<int64_t>((x * 7 + y * 2 + ((x / 11) ^ (y / 7)) * 29) % 130) - 65) * unit + h % (2 * unit));
+                    b = clamp(middle + (static_cast<int64_t>(a) - middle) * (27 + seed % 3 * 40) / 20);
+                    break;
+                }
+                case Content::kDiagonals:
+                    a = (x + y) >> (seed % 3) & 1 ? largest : 0;
+                    b = a ? largest - g % (32 * unit) : g % (32 * unit);
+                    break;
+                case Content::kImpulses:
+                    a = h % 61 ? largest / 2 : h >> 31 ? largest : 0;
+                    b = g % 53 ? (g % 7 ? a : largest / 2) : g >> 31 ? largest : 0;
+                    break;
                 case Content::kCount: break;
                 }
                 ref.at[size_t{y} * size.width + x] = static_cast<uint16_t>(a);
@@ -80,9 +94,9 @@ Picture::Picture(const Samples* planes, const Geometry& geometry, Layout layout)
     const uint32_t shift = geometry.depth > 8 && (layout == Layout::kHighBits || layout == Layout::kP010) ? 16 - geometry.depth : 0;
     for (uint32_t p = 0; p < planes_; ++p) {
         const Samples& samples = planes[p];
-        const uint32_t step = semi_planar && p > 0 ? 2 * bytes : bytes;
-        const size_t row = size_t{samples.width} * step;  // semi-planar: with the other component's last sample
-        const size_t padding = layout == Layout::kPadded ? 13 + 2 * p : layout == Layout::kUnaligned ? (row % 2 ? 2 : 1) : 0;
+        const uint32_t step = (semi_planar && p > 0) || layout == Layout::kEverySecond ? 2 * bytes : bytes;
+        const size_t row = size_t{samples.width} * step - (layout == Layout::kEverySecond && samples.width ? bytes : 0);  // semi-planar: with the other component's last sample
+        const size_t padding = layout == Layout::kPadded ? 13 + 2 * p : layout == Layout::kUnaligned ? (row % 2 ? 2 : 1) : layout == Layout::kEverySecond ? bytes : 0;
         const size_t stride = row + padding;
         PlaneView& view = views_[p];
         uint8_t* base;

@@ -31,6 +31,9 @@ enum class Content {
     kTexture,       // smooth picture against its quantised version
     kSparse,        // one sample in 50 differs, by full swing
     kSwingAndOdd,   // 60 % of the samples at full swing, the rest a few odd steps apart: long sums round
+    kContrast,      // textured picture against the same with more contrast: enhancement
+    kDiagonals,     // full-swing diagonal lines, 1 to 4 samples wide, against noise on them
+    kImpulses,      // mid grey with single samples of full swing on either side
     kCount
 };
 const char* name(Content content);
@@ -43,6 +46,7 @@ enum class Layout {
     kSemiPlanar,  // Cb and Cr interleaved (NV12)
     kHighBits,    // value at the top of the word (P010 without the interleaving)
     kP010,        // both
+    kEverySecond, // every plane with a foreign sample between two of its own
     kCount
 };
 const char* name(Layout layout);

@@ -15,7 +15,7 @@ namespace {
 class Recorder final : public PlaneJob {
 public:
     Recorder(uint32_t stripes, uint32_t window) : PlaneJob(stripes, window), busy_(window) {}
-    uint64_t result() const override { return order_.size(); }
+    void result(uint64_t* words) const override { *words = order_.size(); }
     const std::vector<uint32_t>& order() const { return order_; }
     bool clean() const { return clean_; }
 
