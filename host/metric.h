@@ -16,9 +16,10 @@
 namespace exactvq {
 
 struct MetricOutput {
-    std::string name;         // without label; also the name in libvmaf's logs
-    const char* unit;         // "dB" or ""
-    std::string unavailable;  // empty, or the sentence why there never is a value in this geometry
+    std::string name;               // without label
+    const char* unit;               // "dB" or ""
+    std::string unavailable;        // empty, or the sentence why there never is a value in this geometry
+    std::string libvmaf_name = "";  // in libvmaf's logs, without label; empty: the same as name
 };
 
 struct MetricAggregate {
@@ -62,6 +63,7 @@ struct MetricInfo {
 const MetricInfo& psnr_info();
 const MetricInfo& float_psnr_info();
 const MetricInfo& psnr_hvs_info();
+const MetricInfo& adm_info();
 
 const std::vector<const MetricInfo*>& all_metrics();
 const MetricInfo* find_metric(std::string_view name);  // nullptr if unknown

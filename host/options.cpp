@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "host/error.h"
 #include "host/metric.h"
@@ -39,9 +40,40 @@ std::string allowed(const OptionSpec& spec) {
     switch (spec.type) {
     case OptionType::kBool: return "0 or 1";
     case OptionType::kNumber: return number_text(spec.min) + " to " + number_text(spec.max);
+    case OptionType::kInteger: return "a whole number from " + number_text(spec.min) + " to " + number_text(spec.max);
     case OptionType::kChoice: return "one of " + std::string(spec.choices);
     }
     return "";
+}
+
+// All of `text`, whatever the locale.
+template <class T>
+std::errc parse_all(std::string_view text, T& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end != text.data() + text.size() ? std::errc::invalid_argument : error;
+}
+
+// printf's "%g", whatever the locale.
+std::string six_digits(double value) {
+    char text[32];
+    return std::string(text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6).ptr);
+}
+
+// As libvmaf reads a number: strtof, "%g", strtod. What is too small for binary32 is 0.
+bool parse_through_binary32(std::string_view text, double& value) {
+    float rounded = 0;
+    const std::errc error = parse_all(text, rounded);
+    if (error == std::errc::result_out_of_range) {
+        double exact = 0;
+        if (parse_all(text, exact) != std::errc() || std::fabs(exact) > 1) return false;
+        rounded = 0;
+    } else if (error != std::errc()) {
+        return false;
+    }
+    if (!std::isfinite(rounded)) return false;
+    if (parse_all(std::string_view(six_digits(static_cast<double>(rounded))), value) != std::errc()) return false;
+    value += 0.0;  // no negative zero
+    return true;
 }
 
 bool parse_value(const OptionSpec& spec, std::string_view text, double& value) {
@@ -52,9 +84,14 @@ bool parse_value(const OptionSpec& spec, std::string_view text, double& value) {
         for (std::string_view no : {"0", "false", "no", "off"})
             if (text == no) return value = 0, true;
         return false;
-    case OptionType::kNumber: {
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        return error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value >= spec.min && value <= spec.max;
+    case OptionType::kNumber:
+        if (spec.binary32 ? !parse_through_binary32(text, value) : parse_all(text, value) != std::errc()) return false;
+        return std::isfinite(value) && value >= spec.min && value <= spec.max;
+    case OptionType::kInteger: {
+        int whole = 0;
+        if (parse_all(text, whole) != std::errc()) return false;
+        value = whole;
+        return value >= spec.min && value <= spec.max;
     }
     case OptionType::kChoice: {
         const auto choices = split(spec.choices, '|');
@@ -105,7 +142,25 @@ size_t OptionValues::find(std::string_view key) const {
 
 bool OptionValues::flag(std::string_view key) const { return value_[find(key)] != 0; }
 double OptionValues::number(std::string_view key) const { return value_[find(key)]; }
+int OptionValues::integer(std::string_view key) const { return static_cast<int>(value_[find(key)]); }
 std::string_view OptionValues::choice(std::string_view key) const { return text_[find(key)]; }
+
+std::string OptionValues::libvmaf_suffix() const {
+    std::map<std::string_view, std::string> parts;  // by key
+    for (size_t i = 0; i < specs_->size(); ++i) {
+        const OptionSpec& spec = (*specs_)[i];
+        double default_value = 0;
+        if (!spec.alias || (parse_value(spec, spec.default_value, default_value) && value_[i] == default_value)) continue;
+        std::string& part = parts[spec.key] = std::string("_") + spec.alias;
+        if (spec.type != OptionType::kBool) part += "_";
+        if (spec.type == OptionType::kNumber) part += six_digits(value_[i]);
+        if (spec.type == OptionType::kInteger) part += std::to_string(static_cast<int>(value_[i]));
+        if (spec.type == OptionType::kChoice) part += text_[i];
+    }
+    std::string suffix;
+    for (const auto& [key, part] : parts) suffix += part;
+    return suffix;
+}
 
 void check_label(std::string_view label) {
     if (label.empty()) return;

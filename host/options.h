@@ -12,15 +12,17 @@
 
 namespace exactvq {
 
-enum class OptionType { kBool, kNumber, kChoice };
+enum class OptionType { kBool, kNumber, kInteger, kChoice };
 
 struct OptionSpec {
     const char* key;
     OptionType type;
     const char* default_value;
-    double min, max;      // kNumber: both inclusive
-    const char* choices;  // kChoice: "a|b|c"
-    const char* help;     // one sentence, units included
+    double min, max;              // kNumber, kInteger: both inclusive
+    const char* choices;          // kChoice: "a|b|c"
+    const char* help;             // one sentence, units included
+    const char* alias = nullptr;  // in libvmaf's names of scores where the value is not the default; nullptr: not there
+    bool binary32 = false;        // kNumber: as libvmaf parses it, rounded to binary32 and then to the six digits of "%g"; the range counts after that
 };
 
 // Values of all options of one instance: defaults, overridden by the caller's. Throws Error naming option, value and what is allowed.
@@ -30,7 +32,11 @@ public:
 
     bool flag(std::string_view key) const;
     double number(std::string_view key) const;
+    int integer(std::string_view key) const;
     std::string_view choice(std::string_view key) const;
+
+    // What libvmaf appends to the names of scores: "_alias_value" ("_alias" of a flag) of each option that differs from its default, sorted by key.
+    std::string libvmaf_suffix() const;
 
 private:
     size_t find(std::string_view key) const;

@@ -28,7 +28,8 @@ Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry
             const std::string full = with_label(instance.label, output.name);
             for (const PlanOutput& other : outputs_)
                 if (other.name == full) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + full + "' is asked for twice: give one of them a label (" + name + "@label)");
-            outputs_.push_back({full, full, instance.label, output.unavailable, info->name, output.unit});
+            const std::string libvmaf = with_label(instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name);
+            outputs_.push_back({full, libvmaf, instance.label, output.unavailable, info->name, output.unit});
         }
         for (const AccumulatorSpec& spec : instance.metric->accumulators()) {
             const auto found = std::find(accumulators_.begin(), accumulators_.end(), spec);

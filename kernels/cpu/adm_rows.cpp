@@ -67,11 +67,21 @@ struct Shift64 {
     }
 };
 
-// f(i) for each lane of a row's vectors: elements columns.begin .. columns.end. The last vector may hold lanes beyond, count is then less than a vector.
+// f(x) for each vector with columns of the range; vectors begin at multiples of their length.
 template <class Function>
 HWY_INLINE void for_vectors(AdmRange columns, Function&& f) {
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(DI32()));
-    for (uint32_t x = columns.begin; x < columns.end; x += lanes) f(x, columns.end - x);
+    for (uint32_t x = columns.begin & ~(lanes - 1); x < columns.end; x += lanes) f(x);
+}
+
+// Clears the lanes of the vector at x that are outside the range.
+template <class V>
+HWY_INLINE void clear_outside(uint32_t x, AdmRange columns, V v[3]) {
+    const hn::DFromV<V> d;
+    const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d));
+    if (HWY_LIKELY(x >= columns.begin && x + lanes <= columns.end)) return;
+    const auto before = hn::VecFromMask(d, hn::FirstN(d, x < columns.begin ? columns.begin - x : 0)), until = hn::VecFromMask(d, hn::FirstN(d, columns.end - x));
+    for (int i = 0; i < 3; ++i) v[i] = hn::And(hn::AndNot(before, until), v[i]);
 }
 
 // ---- decoupling ------------------------------------------------------------------------------------------------------
@@ -278,7 +288,7 @@ void decouple0(const AdmRowParameters& p, const AdmBandRow& ref, const AdmBandRo
     const Gain gain(p.gain_limit);
     const VI16 upper = hn::BitCast(d16, hn::Set(d32, adm_i32(0xffff0000u)));
     const VI16 shortcut = hn::Set(d16, kShortcut), factor = hn::Set(d16, static_cast<int16_t>(gain.factor)), largest = hn::Set(d16, gain.largest16);
-    for_vectors(columns, [&](uint32_t x, uint32_t) HWY_ATTR {
+    for_vectors(columns, [&](uint32_t x) HWY_ATTR {
         const VI16 o_hv = hn::BitCast(d16, hn::LoadU(d32, ref.h + x)), t_hv = hn::BitCast(d16, hn::LoadU(d32, main.h + x));
         const VI16 o_d = hn::And(hn::BitCast(d16, hn::LoadU(d32, ref.a + x)), upper), t_d = hn::And(hn::BitCast(d16, hn::LoadU(d32, main.a + x)), upper);
         const VI32 zero = hn::Zero(d32);
@@ -325,7 +335,7 @@ void decouple_wide(const AdmRowParameters& p, const AdmBandRow& ref, const AdmBa
                    const AdmPlaneRow& additive_row) {
     const DI32 d32;
     const Gain gain(p.gain_limit);
-    for_vectors(columns, [&](uint32_t x, uint32_t) HWY_ATTR {
+    for_vectors(columns, [&](uint32_t x) HWY_ATTR {
         const VI32 o[3] = {hn::LoadU(d32, ref.h + x), hn::LoadU(d32, ref.v + x), hn::LoadU(d32, ref.d + x)};
         const VI32 t[3] = {hn::LoadU(d32, main.h + x), hn::LoadU(d32, main.v + x), hn::LoadU(d32, main.d + x)};
         const VI32 same = same_angle_wide(o[0], o[1], t[0], t[1]);
@@ -355,18 +365,19 @@ HWY_INLINE uint64_t total(VU64 v) { return hn::GetLane(hn::SumOfLanes(DU64(), v)
 
 template <class Load, class Term>
 HWY_INLINE void sum_denominator(const AdmRowParameters& p, uint64_t sums[3], const Load& load, const Term& term) {
-    const DU32 du32;
-    VU64 sum[3];
-    for (VU64& v : sum) v = hn::Zero(DU64());
-    const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(du32));
-    for_vectors({p.s.left, p.s.right}, [&](uint32_t x, uint32_t count) HWY_ATTR {
+    const AdmRange columns{p.s.left, p.s.right};
+    VU64 sum_h = hn::Zero(DU64()), sum_v = sum_h, sum_d = sum_h;
+    for_vectors(columns, [&](uint32_t x) HWY_ATTR {
         VU32 m[3];
         load(x, m);
-        if (HWY_UNLIKELY(count < lanes))
-            for (VU32& v : m) v = hn::IfThenElseZero(hn::FirstN(du32, count), v);
-        for (int i = 0; i < 3; ++i) sum[i] = hn::Add(sum[i], term(m[i]));
+        clear_outside(x, columns, m);  // the cube of 0 adds nothing
+        sum_h = hn::Add(sum_h, term(m[0]));
+        sum_v = hn::Add(sum_v, term(m[1]));
+        sum_d = hn::Add(sum_d, term(m[2]));
     });
-    for (int i = 0; i < 3; ++i) sums[i] = total(sum[i]);
+    sums[0] = total(sum_h);
+    sums[1] = total(sum_v);
+    sums[2] = total(sum_d);
 }
 
 void Denominator(const AdmRowParameters& p, const AdmBandRow& ref, uint64_t sums[3]) {
@@ -432,7 +443,7 @@ HWY_INLINE void sum_numerator(const AdmRowParameters& p, const AdmPlaneRow& mask
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d32));
     // Sums of columns, one more on both sides.
     const uint32_t first = columns.begin == 0 ? 0 : columns.begin - 1, end = std::min(p.s.width, columns.end + 1);
-    for_vectors({first, end}, [&](uint32_t x, uint32_t) HWY_ATTR {
+    for_vectors({first, end}, [&](uint32_t x) HWY_ATTR {
         hn::StoreU(hn::Add(hn::Add(hn::LoadU(d32, above + x), hn::LoadU(d32, masking.neighbours + x)), hn::LoadU(d32, below + x)), d32, scratch + x);
     });
     if (columns.begin == 0) scratch[-1] = scratch[1];
@@ -440,23 +451,24 @@ HWY_INLINE void sum_numerator(const AdmRowParameters& p, const AdmPlaneRow& mask
 
     const Cubes<kSquareShift> straight(p.s.term_shift[0]);
     const Cubes<kSquareShiftDiagonal> diagonal(p.s.term_shift[2]);
-    VU64 sum[3];
-    for (VU64& v : sum) v = hn::Zero(DU64());
+    VU64 sum_h = hn::Zero(DU64()), sum_v = sum_h, sum_d = sum_h;  // variables, not an array: they stay in registers
     uint64_t vectors = 0;
-    for_vectors(columns, [&](uint32_t x, uint32_t count) HWY_ATTR {
+    for_vectors(columns, [&](uint32_t x) HWY_ATTR {
         const int32_t* s = scratch + x;
         const VI32 threshold = hn::Add(hn::Add(hn::LoadU(d32, s - 1), hn::LoadU(d32, s)), hn::Add(hn::LoadU(d32, s + 1), hn::LoadU(d32, masking.centres + x)));
         VI32 e[3];
         excesses(x, threshold, e);
-        if (HWY_UNLIKELY(count < lanes))
-            for (VI32& v : e) v = hn::IfThenElseZero(hn::FirstN(d32, count), v);
+        clear_outside(x, columns, e);
         if (hn::AllTrue(d32, hn::Eq(hn::Or(hn::Or(e[0], e[1]), e[2]), hn::Zero(d32)))) return;  // nothing exceeds: terms of 0
         ++vectors;
-        sum[0] = hn::Add(sum[0], straight.of(e[0]));
-        sum[1] = hn::Add(sum[1], straight.of(e[1]));
-        sum[2] = hn::Add(sum[2], diagonal.of(e[2]));
+        sum_h = hn::Add(sum_h, straight.of(e[0]));
+        sum_v = hn::Add(sum_v, straight.of(e[1]));
+        sum_d = hn::Add(sum_d, diagonal.of(e[2]));
     });
-    for (int i = 0; i < 3; ++i) sums[i] = total(sum[i]) - vectors * lanes * (uint64_t{1} << (63 - p.s.term_shift[i]));
+    const uint64_t terms = vectors * lanes;
+    sums[0] = total(sum_h) - (terms << (63 - p.s.term_shift[0]));
+    sums[1] = total(sum_v) - (terms << (63 - p.s.term_shift[1]));
+    sums[2] = total(sum_d) - (terms << (63 - p.s.term_shift[2]));
 }
 
 void Numerator(const AdmRowParameters& p, const AdmPlaneRow& measured, const AdmPlaneRow& masking, const int32_t* above, const int32_t* below,

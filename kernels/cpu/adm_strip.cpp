@@ -62,6 +62,10 @@ AdmStrip::AdmStrip(const AdmParameters& parameters, uint32_t luma_width, uint32_
             s.columns = hull(s.columns, inputs_of(coarser.columns, s.p.s.width));
         }
         s.inputs = inputs_of(s.columns, s.input_width);
+        // Vectors at multiples of 64 bytes: what is computed to the left of the columns needed is not used.
+        s.inputs.begin &= ~31u;
+        s.columns.begin &= ~15u;
+        s.detail_columns.begin &= ~15u;
     }
     allocate_rows();
     const size_t elements = used_;

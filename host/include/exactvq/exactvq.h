@@ -116,7 +116,7 @@ typedef struct exactvq_option {
 
 /* One metric with its options. Equal instances are computed once. Names and options: docs/metrics.md, exactvq_describe_metrics(). */
 typedef struct exactvq_metric {
-    const char *name;              /* "psnr", "float_psnr", "psnr_hvs" */
+    const char *name;              /* "psnr", "float_psnr", "psnr_hvs", "adm" */
     const char *label;             /* NULL or "": none. Else [a-z][a-z0-9_]{0,31}: the scores are named "label.score" */
     const exactvq_option *options; /* option_count pairs; an unknown key or a value out of range is an error naming it */
     size_t option_count;

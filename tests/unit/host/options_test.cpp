@@ -9,6 +9,8 @@
 #include <random>
 
 #include "exactvq/exactvq.h"
+#include "host/error.h"
+#include "host/metric.h"
 #include "kernels/common/platform.h"
 
 namespace exactvq {
@@ -97,9 +99,122 @@ TEST(Options, RangesAreCheckedAndNamed) {
     EXPECT_NE(open_error("psnr@a+psnr@a", nullptr).find("'a.psnr_y'"), std::string::npos);
 }
 
+// One option of adm, or the sentence of the refusal.
+OptionValues adm_options(const char* key, const std::string& value) {
+    const exactvq_option option{key, value.c_str()};
+    return OptionValues("adm", find_metric("adm")->options, &option, 1);
+}
+std::string adm_refusal(const char* key, const std::string& value) {
+    try {
+        adm_options(key, value);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), EXACTVQ_ERROR_ARGUMENT);
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Options, RangesOfAdm) {
+    const struct {
+        const char* key;
+        std::vector<const char*> good, bad;
+        const char* takes;
+    } cases[] = {{"adm_csf_scale", {"0", "1e-9", "49.9999", "50"}, {"-0.0001", "50.0001"}, "0 to 50"},
+                 {"adm_csf_diag_scale", {"0", "1e-9", "49.9999", "50"}, {"-0.0001", "50.0001"}, "0 to 50"},
+                 {"adm_dlm_weight", {"0", "0.00001", "0.999999", "1"}, {"-0.00001", "1.00001"}, "0 to 1"},
+                 {"adm_enhn_gain_limit", {"1", "1.00001", "99.9999", "100"}, {"0.999999", "100.001"}, "1 to 100"},
+                 {"adm_norm_view_dist", {"0.75", "0.750001", "23.9999", "24"}, {"0.749999", "24.0001"}, "0.75 to 24"},
+                 {"adm_ref_display_height",
+                  {"1", "2", "4319", "4320"},
+                  {"0", "4321", "-1080", "2.7", "1080.0", "1e3", "", " 1", "1 ", "99999999999", "0x438"},
+                  "a whole number from 1 to 4320"},
+                 {"adm_csf_mode", {"0", "1", "2", "3"}, {"-1", "4", "1.5", "watson"}, "a whole number from 0 to 3"},
+                 {"adm_noise_weight", {"0", "0.00001", "1499.99", "1500"}, {"-0.00001", "1500.01"}, "0 to 1500"},
+                 {"adm_min_val", {"0", "0.00001", "0.999999", "1"}, {"-0.00001", "1.00001"}, "0 to 1"},
+                 {"adm_p_norm", {"1", "1.00001", "19.9999", "20"}, {"0.999999", "20.0001"}, "1 to 20"},
+                 {"debug", {"0", "1", "true", "false"}, {"2", "", "TRUE"}, "0 or 1"},
+                 {"adm_skip_aim", {"0", "1"}, {"2"}, "0 or 1"},
+                 {"adm_skip_scale0", {"0", "1"}, {"-1"}, "0 or 1"}};
+    for (const auto& c : cases) {
+        for (const char* good : c.good) EXPECT_EQ(adm_refusal(c.key, good), "");
+        for (const char* bad : c.bad)
+            EXPECT_EQ(adm_refusal(c.key, bad), std::string("adm.") + c.key + " cannot be '" + bad + "': it takes " + c.takes);
+    }
+    for (const char* bad : {"", "nan", "inf", "-inf", "1x", "0,5", " 1", "+1", "0x1", "1e-50x", "1e39", "1e999", "3e38"})
+        EXPECT_NE(adm_refusal("adm_csf_scale", bad), "") << bad;
+    EXPECT_NE(adm_refusal("adm_csf_mod", "1").find("adm has no option 'adm_csf_mod': its options are debug, adm_csf_scale, "), std::string::npos);
+    EXPECT_NE(parse_error("psnr+adm", "adm_p_nrm=3").find("'adm_p_nrm'"), std::string::npos);
+    EXPECT_EQ(parse_error("adm+adm@neg", "neg.adm_enhn_gain_limit=1"), "");
+}
+
+// libvmaf's parser: binary32, then six digits. The range counts after that.
+TEST(Options, NumbersOfAdmAreLibvmafs) {
+    const struct {
+        const char* text;
+        double value;
+    } cases[] = {{"0.123456789", 0.123457},
+                 {".5", 0.5},
+                 {"5.", 5},
+                 {"3.0", 3},
+                 {"0.02", 0.02},
+                 {"0.03125", 0.03125},
+                 {"16.7777216", 16.7777},
+                 {"1e-9", 1e-9},
+                 {"0.1e1", 1},
+                 {"50.0000001", 50},
+                 {"49.99999999", 50},
+                 {"2.500005", 2.50001},  // above the tie in binary32
+                 {"2.5000005", 2.5},
+                 {"1.0000005", 1},
+                 {"0.00099999994", 0.001},
+                 {"-0", 0},
+                 {"-0.0", 0},
+                 {"1e-40", 9.99995e-41},  // few bits are left
+                 {"1e-50", 0},
+                 {"-1e-60", 0}};
+    for (const auto& c : cases) {
+        const double value = adm_options("adm_csf_scale", c.text).number("adm_csf_scale");
+        EXPECT_EQ(double_bits(value), double_bits(c.value)) << c.text;
+    }
+    // Other metrics take the nearest double.
+    const exactvq_option option{"min_sse", "0.123456789"};
+    EXPECT_EQ(OptionValues("psnr", find_metric("psnr")->options, &option, 1).number("min_sse"), 0.123456789);
+    EXPECT_EQ(adm_options("adm_ref_display_height", "0720").integer("adm_ref_display_height"), 720);
+    EXPECT_EQ(adm_options("debug", "1").integer("adm_ref_display_height"), 1080);
+}
+
+TEST(Options, SuffixOfLibvmafsNames) {
+    const auto suffix = [](const std::string& text) {
+        const MetricList list = parse_metrics("adm", text);
+        std::vector<exactvq_option> options;
+        for (const auto& [key, value] : list.instances[0].options) options.push_back({key.c_str(), value.c_str()});
+        return OptionValues("adm", find_metric("adm")->options, options.data(), options.size()).libvmaf_suffix();
+    };
+    EXPECT_EQ(suffix(""), "");
+    EXPECT_EQ(suffix("debug=1|adm_skip_aim=1"), "");  // never there
+    EXPECT_EQ(suffix("adm_norm_view_dist=3.0|adm_noise_weight=.03125|adm_ref_display_height=1080|adm_min_val=-0|adm_skip_scale0=false"), "");
+    EXPECT_EQ(suffix("adm_p_norm=3.0000001"), "");
+    EXPECT_EQ(suffix("adm_norm_view_dist=3.00001"), "_nvd_3.00001");
+    EXPECT_EQ(suffix("adm_csf_mode=2|adm_dlm_weight=0.3|adm_dlm_weight=0.5"), "_csf_2");  // the last one counts
+    // By option name, not in the order of the list nor by alias.
+    EXPECT_EQ(suffix("adm_skip_scale0=1|adm_ref_display_height=2160|adm_p_norm=2.50|adm_norm_view_dist=5|adm_noise_weight=1e-7|adm_min_val=0.5|"
+                     "adm_enhn_gain_limit=1.2|adm_dlm_weight=0.123456789|adm_csf_scale=0|adm_csf_mode=1|adm_csf_diag_scale=50"),
+              "_scfd_50_csf_1_scf_0_dlmw_0.123457_egl_1.2_min_0.5_nw_1e-07_nvd_5_apn_2.5_rdh_2160_ssz");
+    EXPECT_EQ(suffix("adm_noise_weight=1234.5678"), "_nw_1234.57");
+    // Types that libvmaf's other extractors have: a flag that is on by default, a choice.
+    const std::vector<OptionSpec> specs{{"b", OptionType::kBool, "1", 0, 1, nullptr, "", "bee"}, {"a", OptionType::kChoice, "x", 0, 0, "x|y", "", "ay"}};
+    const exactvq_option options[] = {{"b", "0"}, {"a", "y"}};
+    EXPECT_EQ(OptionValues("test", specs, options, 2).libvmaf_suffix(), "_ay_y_bee");
+    EXPECT_EQ(OptionValues("test", specs, nullptr, 0).libvmaf_suffix(), "");
+    const exactvq_option psnr{"min_sse", "1"};
+    EXPECT_EQ(OptionValues("psnr", find_metric("psnr")->options, &psnr, 1).libvmaf_suffix(), "");
+}
+
 TEST(DescribeMetrics, NamesEveryOption) {
     const std::string text = exactvq_describe_metrics();
-    for (const char* word : {"psnr:", "float_psnr:", "psnr_hvs:", "min_sse=", "uncapped=0|1", "psnr_hvs_mask=f32|f64", "enable_apsnr"})
+    for (const char* word : {"psnr:", "float_psnr:", "psnr_hvs:", "min_sse=", "uncapped=0|1", "psnr_hvs_mask=f32|f64", "enable_apsnr", "adm: ",
+                             "adm2, aim, adm3", "debug=0|1 (default 0)", "adm_norm_view_dist=0.75..24 (default 3)", "adm_csf_mode=0..3 (default 0)",
+                             "adm_p_norm=1..20 (default 3)"})
         EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 

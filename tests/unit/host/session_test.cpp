@@ -8,6 +8,9 @@
 #include <sstream>
 
 #include "exactvq/exactvq.h"
+#include "host/error.h"
+#include "host/options.h"
+#include "host/plan.h"
 #include "tests/support/picture.h"
 #include "tests/support/session.h"
 
@@ -438,6 +441,67 @@ TEST(Session, LayoutsGiveTheSameScores) {
             exactvq_close(session);
         }
     }
+}
+
+// The plan of a session, without a backend.
+Plan make_plan(const char* metrics, const char* text, const exactvq_format& format) {
+    const MetricList list = parse_metrics(metrics, text);
+    std::vector<std::vector<exactvq_option>> options(list.instances.size());
+    std::vector<exactvq_metric> instances;
+    for (size_t i = 0; i < list.instances.size(); ++i) {
+        for (const auto& [key, value] : list.instances[i].options) options[i].push_back({key.c_str(), value.c_str()});
+        instances.push_back({list.instances[i].name.c_str(), list.instances[i].label.c_str(), options[i].data(), options[i].size()});
+    }
+    return Plan(instances.data(), instances.size(), make_geometry(format));
+}
+
+// Metadata have names without options, libvmaf-shaped logs have libvmaf's. A label comes first in both.
+TEST(Plan, NamesOfAdm) {
+    const Plan plan = make_plan("psnr+adm+adm@neg", "neg.adm_enhn_gain_limit=1.0", make_format(64, 48, 8, "400"));
+    std::string names, libvmaf;
+    for (const PlanOutput& output : plan.outputs()) {
+        names += output.name + " ";
+        libvmaf += output.libvmaf_name + " ";
+    }
+    EXPECT_EQ(names, "psnr_y adm2 aim adm3 adm_scale0 adm_scale1 adm_scale2 adm_scale3 "
+                     "neg.adm2 neg.aim neg.adm3 neg.adm_scale0 neg.adm_scale1 neg.adm_scale2 neg.adm_scale3 ");
+    EXPECT_EQ(libvmaf, "psnr_y integer_adm2 integer_aim integer_adm3 integer_adm_scale0 integer_adm_scale1 integer_adm_scale2 integer_adm_scale3 "
+                       "neg.integer_adm2_egl_1 neg.integer_aim_egl_1 neg.integer_adm3_egl_1 neg.integer_adm_scale0_egl_1 neg.integer_adm_scale1_egl_1 "
+                       "neg.integer_adm_scale2_egl_1 neg.integer_adm_scale3_egl_1 ");
+}
+
+// What only the conclusion depends on shares the measurement.
+TEST(Plan, InstancesOfAdmShareAccumulators) {
+    const exactvq_format format = make_format(64, 48, 8, "400");
+    const auto count = [&](const char* options) { return make_plan("adm+psnr+adm@b", options, format).accumulators().size(); };
+    EXPECT_EQ(count(""), 2u);
+    EXPECT_EQ(count("b.debug=1|b.adm_dlm_weight=0.7|b.adm_min_val=0.5|b.adm_noise_weight=0|b.adm_p_norm=2|b.adm_csf_scale=0.5"), 2u);
+    EXPECT_EQ(count("b.adm_norm_view_dist=1.5|b.adm_ref_display_height=2160"), 2u);
+    for (const char* other : {"b.adm_enhn_gain_limit=1", "b.adm_csf_mode=2", "b.adm_norm_view_dist=4", "b.adm_skip_aim=1", "b.adm_skip_scale0=1"})
+        EXPECT_EQ(count(other), 3u) << other;
+    // Words of an instance are found behind those of others.
+    const Plan plan = make_plan("adm@a+psnr+adm@b", "b.adm_enhn_gain_limit=1|b.adm_noise_weight=0", format);
+    std::vector<uint64_t> words(count_words(plan.accumulators()));
+    ASSERT_EQ(words.size(), 2 * kAdmWords + 1);
+    for (uint32_t s = 0; s < kAdmScales; ++s)
+        for (uint32_t o = 0; o < kAdmOrientations; ++o) words[kAdmWords + 1 + adm_word(s, kAdmDenominator, o)] = 1000000000000;
+    std::vector<double> scores(plan.outputs().size());
+    plan.conclude(words.data(), scores.data());
+    EXPECT_EQ(plan.outputs()[0].name, "a.adm2");
+    EXPECT_EQ(scores[0], 1.0);  // nothing but noise
+    EXPECT_EQ(plan.outputs()[8].name, "b.adm2");
+    EXPECT_EQ(scores[8], 0.0);  // detail, all of it lost
+}
+
+TEST(Plan, AdmIsRefusedOrFlagged) {
+    EXPECT_THROW(make_plan("psnr+adm", "adm_norm_view_dist=2", make_format(64, 48, 8, "420")), Error);
+    EXPECT_THROW(make_plan("adm", "adm_csf_mode=3|adm_norm_view_dist=4", make_format(64, 48, 8, "420")), Error);
+    // Pictures that are too small do not stop the other metrics.
+    const Plan plan = make_plan("psnr+adm", "", make_format(64, 16, 8, "420"));
+    ASSERT_EQ(plan.outputs().size(), 10u);
+    for (const PlanOutput& output : plan.outputs())
+        EXPECT_EQ(output.unavailable, std::string(output.metric) == "adm" ? "adm needs pictures of at least 17x17 samples, these have 64x16" : "");
+    EXPECT_EQ(plan.accumulators().size(), 3u);
 }
 
 }  // namespace
