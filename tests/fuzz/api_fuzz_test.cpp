@@ -30,7 +30,8 @@ T pick(Random& random, const T (&list)[n]) {
 std::string random_text(Random& random) {
     static const char* const pieces[] = {"psnr",       "float_psnr", "psnr_hvs", "+",    "@",   "a",   "luma",          "|",   "=",    ".",
                                          "enable_mse", "min_sse",    "uncapped", "1",    "0",   "f64", "psnr_hvs_mask", "1e9", "-1",   "nan",
-                                         "",           "\xff\xfe",   " ",        "\n",   "%s%n", "enable_chroma", "enable_apsnr", "psnr_hvs@f", "0x10", "1e-400"};
+                                         "",           "\xff\xfe",   " ",        "\n",   "%s%n", "enable_chroma", "enable_apsnr", "psnr_hvs@f", "0x10", "1e-400",
+                                         "adm", "adm@neg", "adm_csf_mode", "adm_enhn_gain_limit", "adm_norm_view_dist", "1.2", "2.7", "debug", "neg"};
     std::string text;
     for (uint32_t n = random() % 8; n > 0; --n) text += pick(random, pieces);
     return text;
@@ -38,7 +39,8 @@ std::string random_text(Random& random) {
 
 exactvq_metric_list random_metrics(Random& random) {
     static const char* const good[][2] = {{"psnr", ""}, {"psnr+float_psnr+psnr_hvs", "enable_mse=1|enable_apsnr=1"}, {"psnr_hvs+psnr_hvs@x", "x.psnr_hvs_mask=f64|x.enable_chroma=0"},
-                                          {"float_psnr", "uncapped=1"}, {"psnr", "min_sse=0.5|reduced_hbd_peak=1"}};
+                                          {"float_psnr", "uncapped=1"}, {"psnr", "min_sse=0.5|reduced_hbd_peak=1"}, {"adm", ""}, {"adm+adm@neg", "neg.adm_enhn_gain_limit=1|adm.debug=1"},
+                                          {"adm+psnr", "adm_csf_mode=1|adm_skip_aim=1"}, {"adm", "adm_enhn_gain_limit=1.2|adm_skip_scale0=1|adm_p_norm=2|adm_csf_mode=2"}};
     exactvq_metric_list list;
     char error[64];
     if (random() % 3) {

@@ -75,8 +75,8 @@ protected:
         const ContentPair samples = make_content(Content::kTexture, geometry_, 1);
         ref_ = std::make_unique<Picture>(samples.ref, geometry_, Layout::kPlanar);
         main_ = std::make_unique<Picture>(samples.main, geometry_, Layout::kSemiPlanar);
-        options_.metrics = "psnr+float_psnr+psnr_hvs";
-        options_.options = "enable_apsnr=1";
+        options_.metrics = "psnr+float_psnr+psnr_hvs+adm+adm@neg";
+        options_.options = "enable_apsnr=1|neg.adm_enhn_gain_limit=1|neg.debug=1";
         options_.format = format_;
         options_.threads = 3;
         options_.frames_in_flight = 2;
@@ -104,7 +104,7 @@ protected:
         exactvq_frame ref = ref_->frame(format_), main = main_->frame(format_);
         main.release = ref.release = [](void* opaque) { ++*static_cast<int*>(opaque); };
         main.opaque = ref.opaque = &released_;
-        exactvq_score scores[16];
+        exactvq_score scores[64];
         for (uint64_t i = 0; i < 3;) {
             exactvq_status status = exactvq_submit(session, &ref, &main, i);
             if (status == EXACTVQ_OK) {
