@@ -26,6 +26,7 @@ struct AdmFiltered {
 };
 
 // One row of the bands of one picture. Scale 0 has pairs of 16-bit values in a word: `h` holds h (lower half) and v (upper half), `a` holds a and d.
+// Where a transform is to give the approximation only, the others are nullptr.
 struct AdmBandRow {
     int32_t *a, *h, *v, *d;
 };

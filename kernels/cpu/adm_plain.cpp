@@ -38,7 +38,7 @@ void transform0(const PlaneView& plane, const uint32_t rows[4], AdmRange inputs,
         taps_of(filtered.low, false, x, plane.width, low);
         taps_of(filtered.high, false, x, plane.width, high);
         out.a[x] = make_pair(adm_filter(kAdmLow, low, 16), adm_filter(kAdmHigh, high, 16));
-        out.h[x] = make_pair(adm_filter(kAdmLow, high, 16), adm_filter(kAdmHigh, low, 16));
+        if (out.h) out.h[x] = make_pair(adm_filter(kAdmLow, high, 16), adm_filter(kAdmHigh, low, 16));
     }
 }
 
@@ -56,6 +56,7 @@ void transform(uint32_t scale, const int32_t* const rows[4], AdmRange inputs, ui
         taps_of(filtered.low, true, x, width, low);
         taps_of(filtered.high, true, x, width, high);
         out.a[x] = adm_i32(adm_filter(kAdmLow, low, shift));
+        if (!out.h) continue;
         out.h[x] = adm_i32(adm_filter(kAdmLow, high, shift));
         out.v[x] = adm_i32(adm_filter(kAdmHigh, low, shift));
         out.d[x] = adm_i32(adm_filter(kAdmHigh, high, shift));

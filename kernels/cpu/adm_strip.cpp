@@ -28,10 +28,11 @@ AdmRange widen(AdmRange a, uint32_t size) {
 
 }  // namespace
 
-uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers) {
+uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers, uint32_t slots) {
     constexpr uint32_t kLeastRows = 40;  // of scale 0; below, the rows computed twice outweigh what another thread gains
     const uint32_t rows = parameters.scale[0].bottom - parameters.scale[0].top;
-    return std::max(1u, std::min(workers, rows / kLeastRows));
+    const uint32_t share = std::min(workers, (2 * workers + slots - 1) / slots);  // two for each worker, so that none waits for the oldest pair
+    return std::max(1u, std::min(share, rows / kLeastRows));
 }
 
 void AdmStrip::Free::operator()(int32_t* p) const { ::operator delete[](p, std::align_val_t(64)); }
@@ -122,12 +123,13 @@ void AdmStrip::advance(uint32_t scale, const PlanePair& pair, uint64_t* words) n
     for (uint32_t t = 0; t < 4; ++t) taps[t] = adm_tap(y, t, s.input_height);
     for (uint32_t picture = 0; picture < 2; ++picture) {
         s.bands[picture].a = s.a[picture][y % 4];
+        const AdmBandRow out = s.detail_rows.holds(y) ? s.bands[picture] : AdmBandRow{s.bands[picture].a, nullptr, nullptr, nullptr};
         if (scale == 0) {
-            kernels_.transform0(picture ? pair.main : pair.ref, taps, s.inputs, s.columns, s.filtered, s.bands[picture]);
+            kernels_.transform0(picture ? pair.main : pair.ref, taps, s.inputs, s.columns, s.filtered, out);
         } else {
             int32_t* const* a = scales_[scale - 1].a[picture];
             const int32_t* const rows[4] = {a[taps[0] % 4], a[taps[1] % 4], a[taps[2] % 4], a[taps[3] % 4]};
-            kernels_.transform(scale, rows, s.inputs, s.input_width, s.columns, s.filtered, s.bands[picture]);
+            kernels_.transform(scale, rows, s.inputs, s.input_width, s.columns, s.filtered, out);
         }
     }
     if (s.detail_rows.holds(y)) {

@@ -54,8 +54,8 @@ private:
     std::unique_ptr<int32_t[], Free> memory_;
 };
 
-// Strips that make sense for this many workers.
-uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers);
+// Strips that make sense for this many workers and pairs in flight: every strip computes rows of its neighbours again, pairs share the workers without that cost.
+uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers, uint32_t slots);
 
 }  // namespace exactvq::cpu
 

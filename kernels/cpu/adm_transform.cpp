@@ -65,7 +65,7 @@ HWY_INLINE VI16 load_samples(const uint8_t* p, uint32_t shift, std::integral_con
     return hn::BitCast(DI16(), hn::Xor(word, hn::Set(du16, 0x8000)));
 }
 
-template <uint32_t kBytes, uint32_t kDepth>
+template <uint32_t kBytes, uint32_t kDepth, bool kDetail>
 void vertical0(const uint8_t* const rows[4], uint32_t depth, uint32_t shift, AdmRange columns, int16_t* low, int16_t* high) {
     const DI16 d16;
     const DI32 d32;
@@ -80,7 +80,8 @@ void vertical0(const uint8_t* const rows[4], uint32_t depth, uint32_t shift, Adm
         const RowPairs first = pair_rows(load_samples(a, shift, bytes), load_samples(b, shift, bytes));
         const RowPairs second = pair_rows(load_samples(c, shift, bytes), load_samples(d, shift, bytes));
         hn::StoreU(narrow.narrow(apply(low_pass, first.even, second.even, low_start), apply(low_pass, first.odd, second.odd, low_start)), d16, low + x);
-        hn::StoreU(narrow.narrow(apply(high_pass, first.even, second.even, high_start), apply(high_pass, first.odd, second.odd, high_start)), d16, high + x);
+        if constexpr (kDetail)
+            hn::StoreU(narrow.narrow(apply(high_pass, first.even, second.even, high_start), apply(high_pass, first.odd, second.odd, high_start)), d16, high + x);
     };
     uint32_t x = columns.begin;
     for (; columns.end - x >= lanes; x += lanes) {
@@ -104,6 +105,7 @@ HWY_INLINE void store_split(VI32 first, VI32 second, int16_t* const row[2], uint
 }
 
 // Scale 1: the lower halves of four rows of pairs; the filtered values are exact in 32 bits.
+template <bool kDetail>
 void vertical1(const int32_t* const rows[4], AdmRange columns, const AdmFiltered& out) {
     const DI16 d16;
     const DI32 d32;
@@ -115,7 +117,7 @@ void vertical1(const int32_t* const rows[4], AdmRange columns, const AdmFiltered
     for (uint32_t x = columns.begin; x < columns.end; x += 2 * lanes) {
         const VI16 first0 = pair(0, x), second0 = pair(2, x), first1 = pair(0, x + lanes), second1 = pair(2, x + lanes);
         store_split(apply(low_pass, first0, second0, zero), apply(low_pass, first1, second1, zero), out.low, x);
-        store_split(apply(high_pass, first0, second0, zero), apply(high_pass, first1, second1, zero), out.high, x);
+        if constexpr (kDetail) store_split(apply(high_pass, first0, second0, zero), apply(high_pass, first1, second1, zero), out.high, x);
     }
 }
 
@@ -127,6 +129,7 @@ HWY_INLINE VI32 shift_halves(VI32 upper, VI32 lower, int32_t sum) {
 }
 
 // Scales 2 and 3.
+template <bool kDetail>
 void vertical2(const int32_t* const rows[4], AdmRange columns, const AdmFiltered& out) {
     const DI16 d16;
     const DI32 d32;
@@ -147,7 +150,7 @@ void vertical2(const int32_t* const rows[4], AdmRange columns, const AdmFiltered
         step(x, low0, high0);
         step(x + lanes, low1, high1);
         store_split(low0, low1, out.low, x);
-        store_split(high0, high1, out.high, x);
+        if constexpr (kDetail) store_split(high0, high1, out.high, x);
     }
 }
 
@@ -162,6 +165,7 @@ void mirror(int16_t* row, AdmRange columns, uint32_t width) {
     }
 }
 
+template <bool kDetail>
 void horizontal0(const int16_t* low, const int16_t* high, AdmRange columns, const AdmBandRow& out) {
     const DI16 d16;
     const DI32 d32;
@@ -171,16 +175,21 @@ void horizontal0(const int16_t* low, const int16_t* high, AdmRange columns, cons
     for (uint32_t x = columns.begin; x < columns.end; x += lanes) {
         const ptrdiff_t at = 2 * static_cast<ptrdiff_t>(x);
         const VI16 low01 = hn::LoadU(d16, low + at - 1), low23 = hn::LoadU(d16, low + at + 1);
-        const VI16 high01 = hn::LoadU(d16, high + at - 1), high23 = hn::LoadU(d16, high + at + 1);
         const auto value = [&](const Filter& f, VI16 a, VI16 b) HWY_ATTR { return hn::BitCast(d16, apply(f, a, b, half)); };  // the upper half of each
-        const VI16 a = value(low_pass, low01, low23), v = value(high_pass, low01, low23);
+        const VI16 a = value(low_pass, low01, low23);
+        if constexpr (!kDetail) {
+            hn::StoreU(hn::BitCast(d32, upper_to_lower(a)), d32, out.a + x);
+            continue;
+        }
+        const VI16 high01 = hn::LoadU(d16, high + at - 1), high23 = hn::LoadU(d16, high + at + 1);
+        const VI16 v = value(high_pass, low01, low23);
         const VI16 h = value(low_pass, high01, high23), d = value(high_pass, high01, high23);
         hn::StoreU(hn::BitCast(d32, join_halves(d, upper_to_lower(a))), d32, out.a + x);
         hn::StoreU(hn::BitCast(d32, join_halves(v, upper_to_lower(h))), d32, out.h + x);
     }
 }
 
-template <int kShift>
+template <int kShift, bool kDetail>
 void horizontal(const AdmFiltered& in, AdmRange columns, const AdmBandRow& out) {
     const DI16 d16;
     const DI32 d32;
@@ -193,16 +202,18 @@ void horizontal(const AdmFiltered& in, AdmRange columns, const AdmBandRow& out) 
             const VI16 upper01 = hn::LoadU(d16, row[0] + at - 1), upper23 = hn::LoadU(d16, row[0] + at + 1);
             const VI16 lower01 = hn::LoadU(d16, row[1] + at - 1), lower23 = hn::LoadU(d16, row[1] + at + 1);
             hn::StoreU(shift_halves<kShift>(apply(low_pass, upper01, upper23, zero), apply(low_pass, lower01, lower23, half), kAdmLowSum), d32, low_out + x);
-            hn::StoreU(shift_halves<kShift>(apply(high_pass, upper01, upper23, zero), apply(high_pass, lower01, lower23, half), 0), d32, high_out + x);
+            if constexpr (kDetail)
+                hn::StoreU(shift_halves<kShift>(apply(high_pass, upper01, upper23, zero), apply(high_pass, lower01, lower23, half), 0), d32, high_out + x);
         };
         pass(in.low, out.a, out.v);
-        pass(in.high, out.h, out.d);
+        if constexpr (kDetail) pass(in.high, out.h, out.d);
     }
 }
 
 // ---- entry points ----------------------------------------------------------------------------------------------------
 
-void Transform0(const PlaneView& plane, const uint32_t rows[4], AdmRange inputs, AdmRange outputs, const AdmFiltered& filtered, const AdmBandRow& out) {
+template <bool kDetail>
+void transform0(const PlaneView& plane, const uint32_t rows[4], AdmRange inputs, AdmRange outputs, const AdmFiltered& filtered, const AdmBandRow& out) {
     const uint32_t bytes = plane.word_bytes();
     const uint8_t* pointers[4];
     for (int t = 0; t < 4; ++t) pointers[t] = plane.row(rows[t]);
@@ -217,25 +228,35 @@ void Transform0(const PlaneView& plane, const uint32_t rows[4], AdmRange inputs,
                 for (uint32_t i = 0; i < count; ++i) pieces[t][i] = static_cast<uint16_t>(plane.sample(x + i, rows[t]));
                 piece_rows[t] = reinterpret_cast<const uint8_t*>(pieces[t]);
             }
-            vertical0<2, 0>(piece_rows, plane.depth, 0, {0, count}, low + x, high + x);
+            vertical0<2, 0, kDetail>(piece_rows, plane.depth, 0, {0, count}, low + x, high + x);
         }
     } else if (bytes == 1) {
-        vertical0<1, 8>(pointers, 8, 0, inputs, low, high);
+        vertical0<1, 8, kDetail>(pointers, 8, 0, inputs, low, high);
     } else if (plane.depth == 10) {
-        vertical0<2, 10>(pointers, 10, plane.shift, inputs, low, high);
+        vertical0<2, 10, kDetail>(pointers, 10, plane.shift, inputs, low, high);
     } else {
-        vertical0<2, 0>(pointers, plane.depth, plane.shift, inputs, low, high);
+        vertical0<2, 0, kDetail>(pointers, plane.depth, plane.shift, inputs, low, high);
     }
     mirror(low, inputs, plane.width);
-    mirror(high, inputs, plane.width);
-    horizontal0(low, high, outputs, out);
+    if constexpr (kDetail) mirror(high, inputs, plane.width);
+    horizontal0<kDetail>(low, high, outputs, out);
+}
+
+void Transform0(const PlaneView& plane, const uint32_t rows[4], AdmRange inputs, AdmRange outputs, const AdmFiltered& filtered, const AdmBandRow& out) {
+    out.h ? transform0<true>(plane, rows, inputs, outputs, filtered, out) : transform0<false>(plane, rows, inputs, outputs, filtered, out);
+}
+
+template <bool kDetail>
+void transform(uint32_t scale, const int32_t* const rows[4], AdmRange inputs, uint32_t width, AdmRange outputs, const AdmFiltered& filtered,
+               const AdmBandRow& out) {
+    scale == 1 ? vertical1<kDetail>(rows, inputs, filtered) : vertical2<kDetail>(rows, inputs, filtered);
+    for (int16_t* row : {filtered.low[0], filtered.low[1], filtered.high[0], filtered.high[1]}) mirror(row, inputs, width);
+    scale == 2 ? horizontal<16, kDetail>(filtered, outputs, out) : horizontal<15, kDetail>(filtered, outputs, out);
 }
 
 void Transform(uint32_t scale, const int32_t* const rows[4], AdmRange inputs, uint32_t width, AdmRange outputs, const AdmFiltered& filtered,
                const AdmBandRow& out) {
-    scale == 1 ? vertical1(rows, inputs, filtered) : vertical2(rows, inputs, filtered);
-    for (int16_t* row : {filtered.low[0], filtered.low[1], filtered.high[0], filtered.high[1]}) mirror(row, inputs, width);
-    scale == 2 ? horizontal<16>(filtered, outputs, out) : horizontal<15>(filtered, outputs, out);
+    out.h ? transform<true>(scale, rows, inputs, width, outputs, filtered, out) : transform<false>(scale, rows, inputs, width, outputs, filtered, out);
 }
 
 }  // namespace

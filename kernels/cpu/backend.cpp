@@ -38,7 +38,7 @@ class Slot {
 public:
     Slot(const BackendConfig& config, const cpu::Kernels& kernels, uint32_t workers) : specs_(config.accumulators) {
         for (const AccumulatorSpec& spec : specs_) {
-            jobs_.push_back(cpu::make_plane_job(spec, config.geometry, kernels, workers));
+            jobs_.push_back(cpu::make_plane_job(spec, config.geometry, kernels, workers, config.slots));
             stripes_ += jobs_.back()->stripes();
         }
     }

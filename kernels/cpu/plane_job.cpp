@@ -143,10 +143,9 @@ private:
 // One stripe a strip, each with its own rows.
 class AdmJob final : public PlaneJob {
 public:
-    AdmJob(PlaneSize size, const AdmParameters& parameters, const Kernels& kernels, uint32_t workers)
-        : PlaneJob(adm_strips(parameters, workers), adm_strips(parameters, workers)), partial_(size_t{stripes()} * kAdmWords) {
-        for (uint32_t i = 0; i < stripes(); ++i)
-            strips_.push_back(std::make_unique<AdmStrip>(parameters, size.width, size.height, i, stripes(), kernels.adm));
+    AdmJob(PlaneSize size, const AdmParameters& parameters, const Kernels& kernels, uint32_t strips)
+        : PlaneJob(strips, strips), partial_(size_t{strips} * kAdmWords) {
+        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(std::make_unique<AdmStrip>(parameters, size.width, size.height, i, strips, kernels.adm));
     }
 
     void result(uint64_t* words) const override { std::copy_n(total_, kAdmWords, words); }
@@ -165,13 +164,13 @@ private:
 
 }  // namespace
 
-std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers) {
+std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers, uint32_t slots) {
     const PlaneSize size = geometry.plane[spec.plane];
     switch (spec.kind) {
     case AccumulatorKind::kSse: return std::make_unique<SseJob>(size, kernels, workers);
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
-    case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, workers);
+    case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
     }
     return nullptr;
 }

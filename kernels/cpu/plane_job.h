@@ -54,8 +54,8 @@ private:
     bool folding_ = false;
 };
 
-// `workers` threads will run stripes of this job.
-std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers);
+// `workers` threads will run stripes of this job and of those of the other `slots` - 1 pairs in flight.
+std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers, uint32_t slots);
 
 }  // namespace exactvq::cpu
 
