@@ -360,8 +360,14 @@ void Decouple(const AdmRowParameters& p, const AdmBandRow& ref, const AdmBandRow
     }
 }
 
-// Sum of 64-bit lanes.
-HWY_INLINE uint64_t total(VU64 v) { return hn::GetLane(hn::SumOfLanes(DU64(), v)); }
+// Sum of 64-bit lanes, modulo 2^64. (GCC's reduction of 512 bits adds signed numbers, whose overflow is undefined.)
+HWY_INLINE uint64_t total(VU64 v) {
+    alignas(64) uint64_t lanes[HWY_MAX_BYTES / 8];
+    hn::Store(v, DU64(), lanes);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < hn::Lanes(DU64()); ++i) sum += lanes[i];
+    return sum;
+}
 
 template <class Load, class Term>
 HWY_INLINE void sum_denominator(const AdmRowParameters& p, uint64_t sums[3], const Load& load, const Term& term) {

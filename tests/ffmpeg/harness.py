@@ -207,6 +207,27 @@ def graph_escape(path):
     return re.sub(r"([\\',;\[\]])", r"\\\1", text)
 
 
+# What -cpuflags sets is taken as it is, so each level lists all it contains.
+_SSSE3 = "mmx+mmxext+sse+sse2+sse3+ssse3"
+_SSE4 = _SSSE3 + "+sse4.1+sse4.2+aesni"
+_AVX2 = _SSE4 + "+avx+avx2+fma3+bmi1+bmi2"
+LEVELS = {  # name: (-cpuflags, what the processor must have)
+    "none": ("0", ""),
+    "ssse3": (_SSSE3, "ssse3"),
+    "sse4.2": (_SSE4, "sse4_2 aes pclmulqdq"),
+    "avx2": (_AVX2, "avx2 fma bmi1 bmi2 f16c"),
+    "avx512": (_AVX2 + "+avx512", "avx512f avx512bw avx512dq avx512vl avx512cd"),
+}
+
+
+def levels():
+    """-cpuflags for each instruction set that this processor has."""
+    cpuinfo = Path("/proc/cpuinfo").read_text()
+    m = re.search(r"^flags\s*:(.*)$", cpuinfo, re.M)
+    present = set(m[1].split()) if m else set()
+    return [flags for flags, needs in LEVELS.values() if set(needs.split()) <= present]
+
+
 class FFmpeg:
     def __init__(self, ffmpeg, ffprobe):
         self.ffmpeg, self.ffprobe = Path(ffmpeg), Path(ffprobe)
@@ -359,6 +380,11 @@ def log_number(value):
         fraction *= 10
         digits += 1
     return "%.6f" % value if digits <= 6 else "%.16f" % value
+
+
+def significant(text):
+    """The digits of a number without leading and trailing zeros."""
+    return re.sub(r"\D", "", text.lower().split("e")[0]).strip("0")
 
 
 def pooled(values):

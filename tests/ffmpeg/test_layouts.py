@@ -6,8 +6,8 @@ import pytest
 import oracle
 from harness import same
 
-ALL = "metrics=psnr+float_psnr+psnr_hvs:options=enable_mse=1"
-PSNR = "metrics=psnr+float_psnr:options=enable_mse=1"
+ALL = "metrics=psnr+float_psnr+psnr_hvs+adm:options=enable_mse=1"
+DEEP = "metrics=psnr+float_psnr+adm:options=enable_mse=1"  # above 12 bits
 
 # the first of each family is the planar layout that test_scores.py compares with the oracle
 FAMILIES = [
@@ -34,7 +34,7 @@ def test_layouts_of_equal_samples(ff, rawfile, need_format, family, size):
     need_format(*family)
     chroma, depth = oracle.FORMATS[family[0]][:2]
     main, ref = oracle.pictures(chroma, depth, *size, 2)
-    options = ALL if depth <= 12 else PSNR
+    options = ALL if depth <= 12 else DEEP
     runs = [(a, b) for a in family for b in family]
     results = ff.many([lambda a=a, b=b: ff.score(rawfile(main, a), rawfile(ref, b), options) for a, b in runs])
     same(results)
@@ -59,7 +59,7 @@ class TestMemory:
     @pytest.fixture
     def options(self, fmt):
         if "16" in fmt:
-            return PSNR
+            return DEEP
         # the smallest chroma plane is under 8x8 there
         return ALL + "|psnr_hvs.enable_chroma=0" if fmt in ("yuv410p", "yuv411p") else ALL
 
@@ -110,8 +110,8 @@ def test_bits_drops_the_low_bits(ff, rawfile):
     noisy = [oracle.Clip("400", 16, 40, 40, [[[(v << 6) + (i * 37 + k) % 64 for i, v in enumerate(p)] for p in f] for f in c.frames])
              for k, c in enumerate((main, ref))]
     same([plain, ff.score(rawfile(noisy[0], "gray16le"), rawfile(noisy[1], "gray16le"), ALL + ":bits=10")])
-    full = ff.score(rawfile(noisy[0], "gray16le"), rawfile(noisy[1], "gray16le"), PSNR + ":bits=16")
-    zero = ff.score(rawfile(noisy[0], "gray16le"), rawfile(noisy[1], "gray16le"), PSNR + ":bits=0")
+    full = ff.score(rawfile(noisy[0], "gray16le"), rawfile(noisy[1], "gray16le"), DEEP + ":bits=16")
+    zero = ff.score(rawfile(noisy[0], "gray16le"), rawfile(noisy[1], "gray16le"), DEEP + ":bits=0")
     same([full, zero])
 
 

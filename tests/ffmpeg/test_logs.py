@@ -70,11 +70,12 @@ def run(ff, pair, fmt, path, options=ALL, **keywords):
     return ff.score(*pair, f"{options}:log_path={graph_escape(path)}" + (f":log_fmt={fmt}" if fmt else ""), **keywords)
 
 
-def shape(result, fmt, path, names=None, frames=None):
+def shape(result, fmt, path, names=None, frames=None, in_log=None):
+    """The log is what libvmaf would write of the metadata's values; in_log: names in the log, where they are others."""
     records = [r for r in result.records if r.scores]
     numbers = frames or [r.frame for r in records]
     names = names or list(records[0].scores)
-    want = write(fmt, [(i, {n: r.value(n) for n in names}) for i, r in zip(numbers, records)],
+    want = write(fmt, [(i, {k: r.value(n) for n, k in zip(names, in_log or names)}) for i, r in zip(numbers, records)],
                  {n: float(v) for m in result.summary.aggregates.values() for n, v in m.items()})
     assert masked(path.read_text()) == want
 
@@ -144,6 +145,69 @@ def test_labels(ff, coded, tmp_path, fmt):
     path = tmp_path / "log"
     shape(run(ff, coded, fmt, path, "metrics=psnr+psnr@luma:options=luma.enable_chroma=0"), fmt, path)
     assert "luma.psnr_y" in path.read_text()
+
+
+ADM = ["adm2", "aim", "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3"]
+ADM_DEBUG = ADM + ["adm", "adm_num", "adm_den"] + [f"adm_{part}_scale{s}" for s in range(4) for part in ("num", "den")]
+ADM_SUFFIXES = [
+    ("adm_csf_mode=0", ""),
+    ("adm_enhn_gain_limit=100.0|adm_norm_view_dist=2.9999999|adm_skip_scale0=false|adm_skip_aim=1", ""),
+    ("adm_skip_scale0=1", "_ssz"),
+    ("adm_enhn_gain_limit=1.2|adm_csf_mode=3|adm_norm_view_dist=5", "_csf_3_egl_1.2_nvd_5"),
+    ("adm_dlm_weight=0.7|adm_enhn_gain_limit=1.0|adm_noise_weight=0.02|adm_norm_view_dist=3.0|adm_ref_display_height=1080|adm_min_val=0.5|adm_csf_mode=2",
+     "_csf_2_dlmw_0.7_egl_1_min_0.5_nw_0.02"),
+    ("adm_csf_mode=1|adm_csf_scale=0.0005|adm_csf_diag_scale=0.001|adm_dlm_weight=0.123456789|adm_enhn_gain_limit=99.5|adm_min_val=0.25|adm_noise_weight=0.00001"
+     "|adm_norm_view_dist=1.5|adm_p_norm=2.5|adm_ref_display_height=2160|adm_skip_scale0=1",
+     "_scfd_0.001_csf_1_scf_0.0005_dlmw_0.123457_egl_99.5_min_0.25_nw_1e-05_nvd_1.5_apn_2.5_rdh_2160_ssz"),
+]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("options,suffix", ADM_SUFFIXES, ids=[s[-12:] or f"default{i}" for i, (_, s) in enumerate(ADM_SUFFIXES)])
+def test_adm(ff, coded, tmp_path, fmt, options, suffix):
+    """Logs have libvmaf's names, with the options that are not the default in them; metadata and summary have plain ones."""
+    path = tmp_path / "log"
+    for extra, names in (("", ADM), ("|debug=1", ADM_DEBUG)):
+        result = run(ff, coded, fmt, path, f"metrics=adm:options={options}{extra}")
+        assert list(result.records[0].scores) == names == list(result.summary.pools["adm"]["mean"])
+        shape(result, fmt, path, names, in_log=[f"integer_{n}{suffix}" for n in names])
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_adm_with_labels(ff, coded, tmp_path, fmt):
+    """The label comes first, before libvmaf's name; other metrics keep theirs."""
+    path = tmp_path / "log"
+    result = run(ff, coded, fmt, path, "metrics=adm+psnr+adm@neg+float_psnr:options=neg.adm_enhn_gain_limit=1|neg.adm_csf_mode=2")
+    psnr = ["psnr_y", "psnr_cb", "psnr_cr"]
+    shape(result, fmt, path, ADM + psnr + [f"neg.{n}" for n in ADM] + ["float_psnr"],
+          in_log=[f"integer_{n}" for n in ADM] + psnr + [f"neg.integer_{n}_csf_2_egl_1" for n in ADM] + ["float_psnr"])
+    assert list(result.records[0].scores)[10:17] == [f"neg.{n}" for n in ADM]
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_missing_values(ff, tmp_path, fmt):
+    """Scores without a value (scales of adm without detail and noise) are left out, and no other score takes their place."""
+    path = tmp_path / "log"
+    source = "color=s=48x32:r=25:d=0.2,format=gray"
+    result = run(ff, (source, source), fmt, path, "metrics=adm+psnr:options=adm_noise_weight=0")
+    want = {"integer_adm2_nw_0": 1, "integer_aim_nw_0": 0, "integer_adm3_nw_0": 1, "psnr_y": 60}
+    missing = [f"integer_adm_scale{s}_nw_0" for s in range(4)]
+    assert list(result.records[0].scores) == ["adm2", "aim", "adm3", "psnr_y"]
+    text = path.read_text()
+    assert not re.search(r"\bnan\b", text.lower())
+    if fmt == "json":
+        data = json.loads(text)
+        got = [f["metrics"] for f in data["frames"]]
+        assert all(set(data["pooled_metrics"].get(m, {}).values()) <= {None} for m in missing)
+    elif fmt == "xml":
+        got = [{k: float(v) for k, v in f.items() if k != "frameNum"} for f in ET.fromstring(text).find("frames")]
+    elif fmt == "csv":
+        head, *rows = [line.split(",") for line in text.splitlines()]
+        assert {len(row) for row in rows} == {len(head)}, text
+        got = [{k: float(v) for k, v in zip(head[1:-1], row[1:-1]) if v} for row in rows]
+    else:
+        got = [{k: float(v) for k, v in (p.split(": ") for p in line.split("|")[1:-1])} for line in text.splitlines()]
+    assert got == [want] * 5, text
 
 
 def test_frames_are_numbered_by_pair(ff, coded, tmp_path):

@@ -8,8 +8,9 @@ import pytest
 import oracle
 from harness import complete, counts, parse_records, read_json, refused
 
-ALL = "metrics=psnr+float_psnr+psnr_hvs"
-NAMES = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"]
+ALL = "metrics=psnr+float_psnr+psnr_hvs+adm"
+NAMES = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs",
+         "adm2", "aim", "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3"]
 MIB = 1 << 20
 
 
@@ -88,7 +89,7 @@ def short_pair(rawfile):
     return rawfile(main, "yuv420p"), rawfile(ref, "yuv420p")
 
 
-OPTIONS = ALL + "+psnr_hvs@f64:options=f64.psnr_hvs_mask=f64|enable_apsnr=1|enable_mse=1:threads=2:async_depth=3"
+OPTIONS = ALL + "+psnr_hvs@f64+adm@neg:options=f64.psnr_hvs_mask=f64|neg.adm_enhn_gain_limit=1|enable_apsnr=1|enable_mse=1:threads=2:async_depth=3"
 
 
 @pytest.fixture(scope="module")

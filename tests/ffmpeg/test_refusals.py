@@ -176,6 +176,21 @@ class TestPsnrHvs:
         refused(run(ff, "gray16le", "gray16le", "metrics=psnr+psnr_hvs@deep"), "psnr_hvs")
 
 
+class TestAdm:
+    """Only what depends on the pictures; its options are in test_adm.py."""
+
+    @pytest.mark.parametrize("fmt", ["yuv420p16le", "gray16le", "p016le", "yuv444p14le", "gray9le", "yuv410p", "yuv440p12le"])
+    def test_every_depth_and_chroma(self, ff, fmt, need_format):
+        need_format(fmt)
+        assert "adm2" in run(ff, fmt, fmt, "metrics=adm", check=True).records[0].scores
+
+    def test_too_small_in_company(self, ff):
+        """A run that asks for adm has it, or fails."""
+        for metrics in ("psnr+adm", "adm+psnr", "psnr+adm@label", "adm+adm@label"):
+            refused(run(ff, "yuv420p", "yuv420p", f"metrics={metrics}", main_size="48x16", ref_size="48x16"), "adm", "17x17", "48x16")
+        refused(run(ff, "yuv420p", "yuv420p", "metrics=adm", main_size="48x16", ref_size="48x18"), "main is", "reference is", "48x16", "48x18")
+
+
 class TestBits:
     @pytest.mark.parametrize("main,ref,bits", [
         ("yuv420p", "yuv420p", 10), ("yuv420p10le", "yuv420p10le", 10), ("p010le", "p010le", 10), ("p010le", "yuv420p10le", 12),

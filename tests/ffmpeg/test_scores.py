@@ -8,7 +8,7 @@ import re
 import pytest
 
 import oracle
-from harness import PREFIX, complete, counts, log_number, read_json
+from harness import PREFIX, complete, counts, log_number, read_json, significant
 
 ALL = "metrics=psnr+float_psnr+psnr_hvs"
 PSNR = ["psnr_y", "psnr_cb", "psnr_cr"]
@@ -260,11 +260,6 @@ class TestOptions:
         want = oracle.apsnr(*pair)
         assert result.summary.aggregates == {"psnr": {k: "%.6f" % v for k, v in want.items()}}
         assert read_json(log)["aggregate_metrics"] == {k: float("%.6f" % v) for k, v in want.items()}
-
-
-def significant(text):
-    """The digits of a number without leading and trailing zeros."""
-    return re.sub(r"\D", "", text.lower().split("e")[0]).strip("0")
 
 
 def test_values_read_back_to_the_same_double(ff, coded):

@@ -11,12 +11,13 @@ import pytest
 import oracle
 from harness import PREFIX, filter_lines, parse_summaries, pooled, read_json
 
-ALL = "metrics=psnr+float_psnr+psnr_hvs"
+ALL = "metrics=psnr+float_psnr+psnr_hvs+adm"
 POOLS = ["mean", "min", "max", "harmonic_mean"]
 NAMES = {
     "psnr": ["psnr_y", "psnr_cb", "psnr_cr"],
     "float_psnr": ["float_psnr"],
     "psnr_hvs": ["psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"],
+    "adm": ["adm2", "aim", "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3"],
 }
 
 
@@ -36,14 +37,14 @@ def test_pools(ff, coded, pool):
         assert list(summary.pools[metric])[0] == (pool or "mean")
         assert all(list(v) == names for v in summary.pools[metric].values())
     assert summary.lines[-1] == "paired: 25, main without partner: 0, reference unused: 0"
-    assert len(summary.lines) == 4
-    assert [t for _, t in filter_lines(result.err)][-4:] == summary.lines
+    assert len(summary.lines) == 5
+    assert [t for _, t in filter_lines(result.err)][-5:] == summary.lines
 
 
 def test_line_format(ff, coded):
     number = r"(?:\d+\.\d{6}|inf)"
     for line in ff.score(*coded, ALL).summary.lines[:-1]:
-        values = rf"(?: [a-z_]+ {number})+"
+        values = rf"(?: [a-z_]+[0-3]? {number})+"
         assert re.fullmatch(rf"[a-z_]+ mean:{values} \| min:{values} \| max:{values} \| harmonic_mean:{values}", line), line
 
 
@@ -92,7 +93,7 @@ def test_start_line(ff, rawfile):
     result = ff.score(rawfile(main, "yuv420p"), rawfile(ref, "nv12"), ALL + ":threads=2")
     lines = [t for _, t in filter_lines(result.err) if t.startswith("scoring ")]
     assert len(lines) == 1, str(result)
-    assert re.fullmatch(r"scoring main \(distorted, 64x48 yuv420p\) against reference \(64x48 nv12\) with psnr\+float_psnr\+psnr_hvs on cpu \(.*2 threads\)", lines[0]), lines[0]
+    assert re.fullmatch(r"scoring main \(distorted, 64x48 yuv420p\) against reference \(64x48 nv12\) with psnr\+float_psnr\+psnr_hvs\+adm on cpu \(.*2 threads\)", lines[0]), lines[0]
     assert [t for _, t in filter_lines(result.err)][0] == lines[0]
 
 
@@ -117,10 +118,10 @@ def test_quiet(ff, coded, tmp_path, level):
     log = tmp_path / "log.json"
     result = ff.score(*coded, f"{ALL}:log_path={log}", args=["-loglevel", level])
     assert result.err == ""
-    assert len(result.records) == 25 and all(len(r.scores) == 8 for r in result.records)
+    assert len(result.records) == 25 and all(len(r.scores) == 15 for r in result.records)
     data = read_json(log)
-    assert len(data["frames"]) == 25 and set(data["pooled_metrics"]) == {n for names in NAMES.values() for n in names}
-    assert all(PREFIX + n in result.records[24].tags for n in data["pooled_metrics"])
+    assert len(data["frames"]) == 25 and set(data["pooled_metrics"]) == {n for m, names in NAMES.items() for n in ([f"integer_{n}" for n in names] if m == "adm" else names)}
+    assert all(PREFIX + n.removeprefix("integer_") in result.records[24].tags for n in data["pooled_metrics"])
 
 
 def test_each_line_is_one_message(ff, coded):
@@ -131,7 +132,7 @@ def test_each_line_is_one_message(ff, coded):
     for name, text in filter_lines(result.err):
         by_instance.setdefault(name, []).append(text)
     a, b = by_instance.values()
-    assert a == b and len(a) == 5
+    assert a == b and len(a) == 6
 
 
 def test_instance_name(ff, coded):

@@ -5,8 +5,9 @@ import pytest
 
 from harness import complete, counts, parse_records, parse_summaries
 
-ALL = "metrics=psnr+float_psnr+psnr_hvs"
-NAMES = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"]
+ALL = "metrics=psnr+float_psnr+psnr_hvs+adm"
+NAMES = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs",
+         "adm2", "aim", "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3"]
 MIB = 1 << 20
 
 
