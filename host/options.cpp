@@ -64,8 +64,9 @@ bool parse_through_binary32(std::string_view text, double& value) {
     float rounded = 0;
     const std::errc error = parse_all(text, rounded);
     if (error == std::errc::result_out_of_range) {
-        double exact = 0;
-        if (parse_all(text, exact) != std::errc() || std::fabs(exact) > 1) return false;
+        double exact = 0;  // out of range too: too large, or far too small
+        const std::errc wide = parse_all(text, exact);
+        if (wide == std::errc::result_out_of_range ? text.find("e-") == text.npos && text.find("E-") == text.npos : wide != std::errc() || std::fabs(exact) > 1) return false;
         rounded = 0;
     } else if (error != std::errc()) {
         return false;

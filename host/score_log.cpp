@@ -165,7 +165,7 @@ void csv(const ScoreLog& log, Text& text) {
     for_each_listed(log, [&](uint64_t index, const double* scores) {
         text << std::to_string(index) << ",";
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) text << number(scores[i]) << ",";
+            text << (std::isnan(scores[i]) ? std::string() : number(scores[i])) << ",";  // libvmaf leaves the cell out, and what follows gets into wrong columns
         text << "\n";
     });
 }

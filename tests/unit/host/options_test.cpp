@@ -171,7 +171,8 @@ TEST(Options, NumbersOfAdmAreLibvmafs) {
                  {"-0.0", 0},
                  {"1e-40", 9.99995e-41},  // few bits are left
                  {"1e-50", 0},
-                 {"-1e-60", 0}};
+                 {"-1e-60", 0},
+                 {"1e-400", 0}};
     for (const auto& c : cases) {
         const double value = adm_options("adm_csf_scale", c.text).number("adm_csf_scale");
         EXPECT_EQ(double_bits(value), double_bits(c.value)) << c.text;

@@ -111,7 +111,7 @@ TEST(ScoreLog, Xml) {
 
 TEST(ScoreLog, CsvAndSub) {
     Fixture f;
-    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_CSV), "Frame,a,b,\n0,0.902488,0.0000001000000000,\n2,0.903240,\n4,100.0000000999999941,3.000000,\n");
+    EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_CSV), "Frame,a,b,\n0,0.902488,0.0000001000000000,\n2,0.903240,,\n4,100.0000000999999941,3.000000,\n");
     EXPECT_EQ(render(f.log, EXACTVQ_LOG_FORMAT_SUB),
               "{0}{1}frame: 0|a: 0.902488|b: 0.0000001000000000|\n{2}{3}frame: 2|a: 0.903240|\n{4}{5}frame: 4|a: 100.0000000999999941|b: 3.000000|\n");
 }
