@@ -12,7 +12,7 @@ int32_t low_half(int32_t pair) { return adm_i16(pair); }
 int32_t high_half(int32_t pair) { return pair >> 16; }
 int32_t make_pair(int64_t low, int64_t high) { return adm_i32((low & 0xffff) | static_cast<int64_t>(static_cast<uint64_t>(high) << 16)); }
 
-// Column x of a filtered row of `width`, mirrored; kAdmFiltered's halves joined.
+// The taps of output x in a filtered row of `width`, mirrored; halves of AdmFiltered joined.
 void taps_of(int16_t* const row[2], bool split, uint32_t x, uint32_t width, int32_t out[4]) {
     for (uint32_t t = 0; t < 4; ++t) {
         const uint32_t i = adm_tap(x, t, width);

@@ -2,12 +2,13 @@
 //
 // ADM's decoupling, masking and terms in SIMD, one row at a time.
 //
-// The restored part of a sample is found in magnitudes, in the direction of the reference sample: with m = |o| and t' = t where it has the sign of o, else
-// -t, it is min(max(t', 0), m), exactly, as long as m < 16384 (tests/unit/common/adm_test.cpp tries all). So scale 0 needs no ratio and works in
-// 16-bit lanes, unless a sample is beyond (contrasts of more than 200 grey levels from one sample to the next); then that vector goes through the
-// 32-bit code of the coarser scales.
+// The restored part of a sample is found in magnitudes, in the direction of the reference sample: with m = |o| and t' = t if o > 0, else -t, it is
+// min(max(t', 0), m), exactly, as long as m < 16384 (tests/unit/common/adm_test.cpp tries all). So scale 0 needs no ratio and works in 16-bit lanes,
+// unless a sample is beyond (which takes a contrast of more than 180 grey levels from one sample to the next); then that vector goes through the 32-bit
+// code of the coarser scales.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/cpu/adm.h"
 
@@ -110,8 +111,8 @@ HWY_INLINE VI32 same_angle(VF32 D, VF32 O, VF32 T, VI32 oh, VI32 ov, VI32 th, VI
     return hn::Load(di, flag);
 }
 
-// Scales 1 to 3: dot products of values rounded to binary32. Each is off by less than 4 * 2^-24 of sqrt(O T), which D is compared with, so that both sides
-// together are off by less than 24 * 2^-24 = 1.5e-6; same_angle() leaves 4e-6 open.
+// Scales 1 to 3: dot products of values rounded to binary32. Each is off by at most 5 * 2^-24 of sqrt(O T), which D is compared with, from what is specified; both
+// sides of the comparison together by about 25 * 2^-24 = 1.5e-6; same_angle() leaves 4e-6 open.
 HWY_INLINE VI32 same_angle_wide(VI32 oh, VI32 ov, VI32 th, VI32 tv) {
     const DF32 df;
     const VF32 a = hn::ConvertTo(df, oh), b = hn::ConvertTo(df, ov), c = hn::ConvertTo(df, th), d = hn::ConvertTo(df, tv);
@@ -123,14 +124,14 @@ struct Gain {
     double limit;
     bool integral;
     int32_t factor;    // integral: the limit
-    int32_t largest;   // integral: magnitude up to which the product fits 31 bits
+    uint32_t largest;  // integral: magnitude from which on the product exceeds every sample; with it, it still fits 32 bits
     int16_t largest16; // magnitude from which on the product exceeds kShortcut
 
     explicit Gain(double g)
         : limit(g),
           integral(g == std::trunc(g)),
           factor(static_cast<int32_t>(g)),
-          largest(INT32_MAX / factor),
+          largest(static_cast<uint32_t>(INT32_MAX / factor) + 1),
           largest16(static_cast<int16_t>(kShortcut / factor + 1)) {}
 };
 
@@ -175,10 +176,8 @@ HWY_INLINE VI32 restored(VI32 o, VI32 t, VI32 same, const Gain& gain) {
     VI32 r = hn::IfThenElse(hn::Lt(hn::BitCast(di, hn::Sub(m, hn::Set(du, kShortcut))), hn::Zero(di)), turn(hn::BitCast(di, small), s), large);
     if (!gain.integral) return hn::IfVecThenElse(same, enhance_any(r, t, gain.limit), r);
     const VU32 magnitude = hn::BitCast(du, turn(r, s));
-    const VU32 bounded = hn::Min(magnitude, hn::Set(du, static_cast<uint32_t>(gain.largest)));
-    const VU32 enhanced = hn::Min(hn::Mul(bounded, hn::Set(du, static_cast<uint32_t>(gain.factor))), tp);
-    const VU32 best = hn::IfThenElse(hn::Eq(bounded, magnitude), enhanced, tp);
-    return turn(hn::BitCast(di, hn::IfVecThenElse(hn::BitCast(du, same), best, magnitude)), s);
+    const VU32 enhanced = hn::Mul(hn::Min(magnitude, hn::Set(du, gain.largest)), hn::Set(du, static_cast<uint32_t>(gain.factor)));
+    return turn(hn::BitCast(di, hn::IfVecThenElse(hn::BitCast(du, same), hn::Min(enhanced, tp), magnitude)), s);
 }
 
 // ---- masking ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 #define EXACTVQ_KERNELS_CPU_ADM_STRIP_H
 
 #include <memory>
-#include <vector>
 
 #include "kernels/cpu/adm.h"
 

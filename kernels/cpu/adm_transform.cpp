@@ -250,7 +250,10 @@ template <bool kDetail>
 void transform(uint32_t scale, const int32_t* const rows[4], AdmRange inputs, uint32_t width, AdmRange outputs, const AdmFiltered& filtered,
                const AdmBandRow& out) {
     scale == 1 ? vertical1<kDetail>(rows, inputs, filtered) : vertical2<kDetail>(rows, inputs, filtered);
-    for (int16_t* row : {filtered.low[0], filtered.low[1], filtered.high[0], filtered.high[1]}) mirror(row, inputs, width);
+    for (int k = 0; k < 2; ++k) {
+        mirror(filtered.low[k], inputs, width);
+        if constexpr (kDetail) mirror(filtered.high[k], inputs, width);
+    }
     scale == 2 ? horizontal<16, kDetail>(filtered, outputs, out) : horizontal<15, kDetail>(filtered, outputs, out);
 }
 

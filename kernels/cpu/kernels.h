@@ -31,7 +31,7 @@ struct PsnrHvsKernels {
 };
 
 struct Kernels {
-    const char* name;  // "AVX2", ...; "C" for the reference loops
+    const char* name;  // "AVX2", ...; "C" for the plain ones
     SseKernels sse;
     PsnrHvsKernels psnr_hvs;
     AdmKernels adm;

@@ -115,6 +115,13 @@ TEST(Parity, EveryWidthFrom41To300) {
     }
 }
 
+// Pieces into which rows of spread samples are cut.
+TEST(Parity, WideRowsOfSpreadSamples) {
+    const auto backends = cpu_backends({2});
+    for (uint32_t w : {1023u, 1024u, 1025u, 2100u, 4097u})
+        for (uint32_t depth : {8u, 10u}) Parity(make_format(w, 24, depth, "400"), backends).check(Content::kNoise, Layout::kEverySecond, Layout::kEverySecond, w);
+}
+
 TEST(Parity, ThreadsAndSlots) {
     const auto backends = cpu_backends({1, 2, 3, 4, 5, 6, 7, 8});
     for (uint32_t depth : {8u, 10u, 12u, 16u}) {

@@ -138,7 +138,8 @@ typedef struct exactvq_config {
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
     void *device_context;          /* CUcontext to work in, or NULL */
     uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. At most 1024 */
-    uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory */
+    uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory. The threads are shared out for a full queue:
+                                    * who submits and receives one pair at a time sets 1 */
     uint32_t cpu_mask;             /* EXACTVQ_CPU_* */
     uint32_t subsample;            /* score the pairs whose index is a multiple of this, 0 or 1: all */
     exactvq_log_callback log;      /* NULL: silent. Errors come as return values, not through this */

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "host/adm_parameters.h"
@@ -120,6 +123,44 @@ TEST(AdmRows, RatiosAtTheirSteps) {
                                  },
                                  "repeat " + std::to_string(repeat));
             if (HasFailure()) return;
+        }
+    }
+}
+
+// Enhanced samples near the largest 32-bit number, where the product leaves it.
+TEST(AdmRows, EnhancementNearTheLargestSample) {
+    std::mt19937 random(5);
+    for (double gain : {1.0, 2.0, 40.0, 50.0, 64.0, 99.0, 100.0, 99.9}) {
+        for (int repeat = 0; repeat < 30; ++repeat) {
+            std::vector<std::pair<int32_t, int32_t>> pairs(kWidth);
+            for (auto& [o, t] : pairs) {
+                t = INT32_MAX - static_cast<int32_t>(random() % (random() % 2 ? 4 : 200));
+                o = static_cast<int32_t>(t / gain) + static_cast<int32_t>(random() % 9) - 4;
+                if (random() % 2) {
+                    o = -o;
+                    t = -t;
+                }
+            }
+            decouple_and_compare(1 + repeat % 3, kWeights, gain, [&](uint32_t x, int32_t o[3], int32_t t[3]) {
+                std::fill_n(o, 3, pairs[x].first);
+                std::fill_n(t, 3, pairs[x].second);
+            }, "repeat " + std::to_string(repeat));
+            if (HasFailure()) return;
+        }
+    }
+}
+
+// Vectors of scale 0 in which one orientation alone, or one picture alone, is beyond what 16 bits take.
+TEST(AdmRows, OneLargeSampleOfScale0) {
+    for (int which = 0; which < 6; ++which) {
+        for (int32_t large : {16384, -16385, 22930, -22930}) {
+            decouple_and_compare(0, kWeights0, 100.0, [&](uint32_t x, int32_t o[3], int32_t t[3]) {
+                for (int i = 0; i < 3; ++i) {
+                    o[i] = static_cast<int32_t>(x * 7 % 301) - 150 + i;
+                    t[i] = o[i] / 2 + i;
+                }
+                if (x % 37 == 5) (which < 3 ? o : t)[which % 3] = large;
+            }, "orientation " + std::to_string(which));
         }
     }
 }
