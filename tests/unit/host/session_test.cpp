@@ -248,7 +248,8 @@ TEST(Session, PsnrHvsFlagsWhatItCannotMeasure) {
             output.struct_size = sizeof output;
             ASSERT_EQ(exactvq_get_output(session, i, &output), EXACTVQ_OK);
             std::string& list = output.unavailable ? misses : has;
-            list += (list.empty() ? "" : " ") + std::string(output.name);
+            if (!list.empty()) list += " ";
+            list += output.name;
             if (output.unavailable) {
                 EXPECT_NE(std::string(output.unavailable).find(c.why), std::string::npos) << output.unavailable;
             }
