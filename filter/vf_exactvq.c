@@ -46,6 +46,7 @@
 #include "libavutil/pixdesc.h"
 
 #include "vf_exactvq_compat.h" /* before other headers of libavfilter */
+#include "exactvq_hwframes.h"
 #include "exactvq_pairing.h"
 
 #define KEY_PREFIX "lavfi.exactvq."
@@ -72,11 +73,14 @@ typedef struct Waiting {
 
 /** What is known of an input. */
 typedef struct Input {
-    const AVPixFmtDescriptor *desc;
+    const AVPixFmtDescriptor *desc; ///< of the samples, also if the frames are in hardware
+    enum AVPixelFormat sw_format;
+    void          *cuda_context;    ///< frames are read where they are, if not NULL
+    int            copied;          ///< hardware frames that are copied to be read
     exactvq_format format;          ///< as it is scored, that is with the option bits
     uint32_t       shift[3];
     int            offset[3];       ///< bytes from the plane's data to the first sample
-    char           text[96];        ///< "640x360 yuv420p", for messages
+    char           text[128];       ///< "640x360 yuv420p", for messages
     Waiting        queue[EXACTVQ_QUEUE_SIZE]; ///< as the pairing's queue
     int            nb_waiting;
     int64_t        nb_read;
@@ -88,7 +92,8 @@ typedef struct Input {
 /** A main frame on its way to the output. */
 typedef struct Pending {
     AVFrame *main;
-    AVFrame *reference;             ///< held while the library reads it
+    AVFrame *main_copy;             ///< in system memory, if the library cannot read main
+    AVFrame *reference;             ///< or a copy of it; held while the library reads it
     int      disabled;              ///< by the timeline
 } Pending;
 
@@ -113,6 +118,7 @@ typedef struct ExactVQContext {
 
     exactvq_metric_list metric_list;
     exactvq_session    *session;
+    AVBufferRef        *cuda_device; ///< that the session works on, as long as it lives
     exactvq_output     *outputs;
     exactvq_score      *scores;
     size_t              nb_outputs;
@@ -264,36 +270,73 @@ static const char *suggested_format(enum AVPixelFormat format)
     return desc->flags & AV_PIX_FMT_FLAG_RGB ? "yuv444p" : "yuv420p";
 }
 
-/** Says which format of system memory hardware frames have. */
-static const char *software_format(AVFilterLink *link)
+static int is_hardware(enum AVPixelFormat format)
 {
-    FilterLink *l = ff_filter_link(link);
-    AVHWFramesContext *frames = l->hw_frames_ctx ? (void *)l->hw_frames_ctx->data : NULL;
-    const char *name = frames ? av_get_pix_fmt_name(frames->sw_format) : NULL;
+    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(format);
+    return desc && (desc->flags & AV_PIX_FMT_FLAG_HWACCEL);
+}
 
-    return name ? name : "nv12";
+/** Writes "640x360 yuv420p" or "640x360 nv12 in cuda frames". */
+static void describe_frames(char *text, size_t size, int width, int height,
+                            enum AVPixelFormat format, enum AVPixelFormat sw_format)
+{
+    const char *name = av_get_pix_fmt_name(sw_format);
+
+    snprintf(text, size, "%dx%d %s", width, height, name ? name : "samples");
+    if (format != sw_format)
+        av_strlcatf(text, size, " in %s frames", av_get_pix_fmt_name(format));
+}
+
+/** Finds out what the frames of an input are, and how they will be read. */
+static int inspect_input(AVFilterContext *ctx, int pad)
+{
+    ExactVQContext *s = ctx->priv;
+    AVFilterLink *link = ctx->inputs[pad];
+    AVBufferRef *frames = ff_filter_link(link)->hw_frames_ctx;
+    int cuda = s->backend == EXACTVQ_BACKEND_AUTO || s->backend == EXACTVQ_BACKEND_CUDA;
+    Input *in = &s->inputs[pad];
+    ExactVQDevice device;
+
+    in->sw_format    = link->format;
+    in->cuda_context = NULL;
+    in->copied       = 0;
+    if (is_hardware(link->format)) {
+        in->sw_format = ff_exactvq_sw_format(frames);
+        if (cuda && ff_exactvq_cuda_device(frames, &device))
+            in->cuda_context = device.context;
+        in->copied = !in->cuda_context;
+    }
+    in->desc = av_pix_fmt_desc_get(in->sw_format);
+    describe_frames(in->text, sizeof(in->text), link->w, link->h, link->format,
+                    in->sw_format);
+
+    if (in->copied && !ff_exactvq_can_copy_to_system(frames)) {
+        av_log(ctx, AV_LOG_ERROR,
+               "%s is %s, which can neither be scored where they are nor be copied to "
+               "system memory: insert hwdownload,format=%s before the %s input\n",
+               input_names[pad], in->text, in->desc ? in->desc->name : "nv12",
+               input_names[pad]);
+        return AVERROR(ENOSYS);
+    }
+    return 0;
 }
 
 static int refuse_unsupported(AVFilterContext *ctx, int pad)
 {
+    ExactVQContext *s = ctx->priv;
+    const Input *in = &s->inputs[pad];
     AVFilterLink *link = ctx->inputs[pad];
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(link->format);
     const char *name = input_names[pad];
     const char *reason;
 
-    if (desc->flags & AV_PIX_FMT_FLAG_HWACCEL) {
+    if ((reason = unsupported_samples(in->desc))) {
+        int hardware = in->sw_format != link->format;
         av_log(ctx, AV_LOG_ERROR,
-               "%s has hardware frames (%s), which cannot be scored in place yet: "
-               "insert hwdownload,format=%s before the %s input\n",
-               name, desc->name, software_format(link), name);
-        return AVERROR(ENOSYS);
-    }
-    if ((reason = unsupported_samples(desc))) {
-        av_log(ctx, AV_LOG_ERROR,
-               "%s is %dx%d %s, which cannot be scored: %s. Insert a format "
-               "filter before both inputs, such as format=%s\n",
-               name, link->w, link->h, desc->name, reason,
-               suggested_format(link->format));
+               "%s is %s, which cannot be scored: %s. Insert a format "
+               "filter before both inputs, such as %s%s%sformat=%s\n",
+               name, in->text, reason, hardware ? "hwdownload,format=" : "",
+               hardware ? in->desc->name : "", hardware ? "," : "",
+               suggested_format(in->sw_format));
         return AVERROR(EINVAL);
     }
     /* With the lists of query_formats() this happens to main only, if what
@@ -303,7 +346,7 @@ static int refuse_unsupported(AVFilterContext *ctx, int pad)
                "%s would be converted to %s before it is scored, by a scale filter "
                "inserted automatically for what follows: insert a format filter "
                "before the %s input, or after this filter\n",
-               name, desc->name, name);
+               name, av_get_pix_fmt_name(link->format), name);
         return AVERROR(EINVAL);
     }
     return 0;
@@ -315,10 +358,9 @@ static int describe_input(AVFilterContext *ctx, int pad)
     ExactVQContext *s = ctx->priv;
     AVFilterLink *link = ctx->inputs[pad];
     Input *in = &s->inputs[pad];
-    const AVPixFmtDescriptor *desc = av_pix_fmt_desc_get(link->format);
+    const AVPixFmtDescriptor *desc = in->desc;
     int narrowed = s->bits && s->bits < 16 && desc->comp[0].depth == 16;
 
-    in->desc   = desc;
     in->range  = LINK_COLOR_RANGE(link);
     in->format = (exactvq_format) {
         .width         = link->w,
@@ -337,7 +379,6 @@ static int describe_input(AVFilterContext *ctx, int pad)
             in->shift[i]   = 0;
         }
     }
-    snprintf(in->text, sizeof(in->text), "%dx%d %s", link->w, link->h, desc->name);
     if (narrowed)
         av_strlcatf(in->text, sizeof(in->text), ", top %d bits", s->bits);
 
@@ -389,6 +430,43 @@ static int refuse_different(AVFilterContext *ctx)
            a->depth != b->depth && (in[MAIN].desc->comp[0].depth == 16 ||
                                     in[REFERENCE].desc->comp[0].depth == 16) ?
            ", or use the option bits for fewer bits in 16-bit samples" : "");
+    return AVERROR(EINVAL);
+}
+
+/** How to bring an input to the other one's memory. */
+static void append_remedy(AVBPrint *text, const Input *in, const char *name)
+{
+    if (in->cuda_context)
+        av_bprintf(text, "hwdownload,format=%s before the %s input", in->desc->name, name);
+    else
+        av_bprintf(text, "hwupload before the %s input", name);
+}
+
+/** The library reads all frames in one memory. */
+static int refuse_memories(AVFilterContext *ctx)
+{
+    ExactVQContext *s = ctx->priv;
+    const Input *in = s->inputs;
+    AVBPrint text;
+
+    if (in[MAIN].cuda_context == in[REFERENCE].cuda_context)
+        return 0;
+
+    av_bprint_init(&text, 0, AV_BPRINT_SIZE_AUTOMATIC);
+    if (in[MAIN].cuda_context && in[REFERENCE].cuda_context) {
+        av_bprintf(&text, "they are on two devices or in two contexts of one: give both "
+                          "the same one (options -hwaccel_device, or -init_hw_device and "
+                          "-filter_hw_device with hwupload), or use backend=cpu");
+    } else {
+        av_bprintf(&text, "they are in different memory: insert ");
+        append_remedy(&text, &in[MAIN], input_names[MAIN]);
+        av_bprintf(&text, " or ");
+        append_remedy(&text, &in[REFERENCE], input_names[REFERENCE]);
+        av_bprintf(&text, ", or use backend=cpu");
+    }
+    av_log(ctx, AV_LOG_ERROR, "main is %s, reference is %s: %s\n",
+           in[MAIN].text, in[REFERENCE].text, text.str);
+    av_bprint_finalize(&text, NULL);
     return AVERROR(EINVAL);
 }
 
@@ -511,6 +589,9 @@ static int get_outputs(AVFilterContext *ctx)
 static int open_session(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
+    FilterLink *main = ff_filter_link(ctx->inputs[MAIN]);
+    void *cuda_context = s->inputs[MAIN].cuda_context;
+    ExactVQDevice device;
     exactvq_config config = {
         .struct_size      = sizeof(config),
         .metrics          = s->metric_list.metrics,
@@ -518,6 +599,8 @@ static int open_session(AVFilterContext *ctx)
         .format           = s->inputs[MAIN].format,
         .backend          = s->backend,
         .device           = s->device,
+        .device_context   = cuda_context,
+        .memory           = cuda_context ? EXACTVQ_MEMORY_CUDA : EXACTVQ_MEMORY_HOST,
         .threads          = s->threads,
         .frames_in_flight = s->async_depth,
         .cpu_mask         = cpu_mask(),
@@ -529,6 +612,9 @@ static int open_session(AVFilterContext *ctx)
     exactvq_status status;
     int ret;
 
+    if (cuda_context && ff_exactvq_cuda_device(main->hw_frames_ctx, &device) &&
+        !(s->cuda_device = av_buffer_ref(device.ref)))
+        return AVERROR(ENOMEM);
     if ((status = exactvq_open(&config, &s->session)) < 0)
         return library_error(ctx, status);
     if ((ret = get_outputs(ctx)) < 0)
@@ -537,6 +623,11 @@ static int open_session(AVFilterContext *ctx)
         (status = exactvq_start_log(s->session, s->log_path, s->log_format)) < 0)
         return library_error(ctx, status);
 
+    for (int i = 0; i < NB_INPUTS; i++)
+        if (s->inputs[i].copied)
+            av_log(ctx, AV_LOG_INFO,
+                   "%s is %s, which are copied to system memory to be scored\n",
+                   input_names[i], s->inputs[i].text);
     av_log(ctx, AV_LOG_INFO,
            "scoring main (distorted, %s) against reference (%s) with %.300s%s on %s\n",
            s->inputs[MAIN].text, s->inputs[REFERENCE].text, s->metrics,
@@ -740,6 +831,7 @@ static size_t nb_pending(const ExactVQContext *s)
 static void free_pending(Pending *pending)
 {
     av_frame_free(&pending->main);
+    av_frame_free(&pending->main_copy);
     av_frame_free(&pending->reference);
 }
 
@@ -764,6 +856,7 @@ static int send_oldest(AVFilterContext *ctx, int wait)
             return library_error(ctx, status);
     }
     av_fifo_drain2(s->pending, 1);
+    av_frame_free(&pending.main_copy);
     av_frame_free(&pending.reference);
 
     if (!pending.disabled && (ret = set_scores(s, pending.main, scored)) < 0) {
@@ -776,15 +869,13 @@ static int send_oldest(AVFilterContext *ctx, int wait)
     return ff_filter_frame(ctx->outputs[0], pending.main);
 }
 
-/** Takes over both frames. */
-static int append_pending(ExactVQContext *s, AVFrame *main, AVFrame *reference,
-                          int disabled)
+/** Takes over the frames. */
+static int append_pending(ExactVQContext *s, Pending *pending)
 {
-    Pending pending = { main, reference, disabled };
-    int ret = av_fifo_write(s->pending, &pending, 1);
+    int ret = av_fifo_write(s->pending, pending, 1);
 
     if (ret < 0)
-        free_pending(&pending);
+        free_pending(pending);
     return ret;
 }
 
@@ -792,11 +883,17 @@ static int append_pending(ExactVQContext *s, AVFrame *main, AVFrame *reference,
 
 static void fill_frame(const Input *in, const AVFrame *frame, exactvq_frame *out)
 {
+    ExactVQDevice device;
+
     *out = (exactvq_frame) {
         .struct_size = sizeof(*out),
         .memory      = EXACTVQ_MEMORY_HOST,
         .format      = in->format,
     };
+    if (in->cuda_context && ff_exactvq_cuda_device(frame->hw_frames_ctx, &device)) {
+        out->memory = EXACTVQ_MEMORY_CUDA;
+        out->stream = device.stream;
+    }
     for (int i = 0; i < in->desc->nb_components; i++) {
         const AVComponentDescriptor *comp = &in->desc->comp[i];
         out->plane[i] = (exactvq_plane) {
@@ -836,16 +933,33 @@ static int submit(AVFilterContext *ctx, const AVFrame *main, const AVFrame *refe
     return 0;
 }
 
-static int score_pair(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference)
+static int score_pair(AVFilterContext *ctx, const Pending *pair)
 {
     ExactVQContext *s = ctx->priv;
     int ret;
 
-    note_range(&s->inputs[MAIN],      ctx->inputs[MAIN],      main);
-    note_range(&s->inputs[REFERENCE], ctx->inputs[REFERENCE], reference);
+    note_range(&s->inputs[MAIN],      ctx->inputs[MAIN],      pair->main);
+    note_range(&s->inputs[REFERENCE], ctx->inputs[REFERENCE], pair->reference);
     if ((ret = check_range(ctx, 1)) < 0)
         return ret;
-    return submit(ctx, main, reference);
+    return submit(ctx, pair->main_copy ? pair->main_copy : pair->main, pair->reference);
+}
+
+/** Copies the frames of a pair that the library cannot read where they are. */
+static int copy_to_system(ExactVQContext *s, Pending *pair)
+{
+    AVFrame *reference = pair->reference;
+    int ret;
+
+    if (s->inputs[MAIN].copied &&
+        (ret = ff_exactvq_copy_to_system(&pair->main_copy, pair->main)) < 0)
+        return ret;
+    if (s->inputs[REFERENCE].copied) {
+        ret = ff_exactvq_copy_to_system(&pair->reference, reference);
+        av_frame_free(&reference);
+        return ret;
+    }
+    return 0;
 }
 
 static Waiting remove_frame(Input *in, int index)
@@ -863,23 +977,32 @@ static int pair_heads(AVFilterContext *ctx)
     ExactVQContext *s = ctx->priv;
     Waiting main       = remove_frame(&s->inputs[MAIN], 0);
     AVFrame *reference = remove_frame(&s->inputs[REFERENCE], 0).frame;
+    Pending pair       = { .main = main.frame, .disabled = main.disabled };
     int ret;
 
-    if (main.disabled)
+    if (main.disabled) {
         av_frame_free(&reference);
-    /* First, so that no frame is freed here while the library reads it. */
-    ret = append_pending(s, main.frame, reference, main.disabled);
-    if (ret < 0 || main.disabled)
+        return append_pending(s, &pair);
+    }
+    pair.reference = reference;
+    if ((ret = copy_to_system(s, &pair)) < 0) {
+        av_log(ctx, AV_LOG_ERROR, "a hardware frame cannot be copied to system memory\n");
+        free_pending(&pair);
         return ret;
-    return score_pair(ctx, main.frame, reference);
+    }
+    /* First, so that no frame is freed here while the library reads it. */
+    if ((ret = append_pending(s, &pair)) < 0)
+        return ret;
+    return score_pair(ctx, &pair);
 }
 
 static int pass_alone(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
     Waiting main = remove_frame(&s->inputs[MAIN], 0);
+    Pending pending = { .main = main.frame, .disabled = main.disabled };
 
-    return append_pending(s, main.frame, NULL, main.disabled);
+    return append_pending(s, &pending);
 }
 
 static void drop_reference(AVFilterContext *ctx, int index)
@@ -948,14 +1071,37 @@ static int frame_time(AVFilterContext *ctx, int pad, const AVFrame *frame,
 /** Applications may send frames that are not what was agreed on. */
 static int check_frame(AVFilterContext *ctx, int pad, const AVFrame *frame)
 {
+    ExactVQContext *s = ctx->priv;
     const AVFilterLink *link = ctx->inputs[pad];
+    const Input *in = &s->inputs[pad];
+    enum AVPixelFormat sw_format = frame->format;
+    ExactVQDevice device = { NULL };
+    char before[64], after[64];
 
+    if (is_hardware(frame->format)) {
+        sw_format = ff_exactvq_sw_format(frame->hw_frames_ctx);
+        /* Left to whoever reads the frame: scoring all of it would be wrong. */
+        if (frame->crop_left || frame->crop_top || frame->crop_right || frame->crop_bottom) {
+            av_log(ctx, AV_LOG_ERROR, "%s is cropped but its hardware frames are whole: "
+                   "insert hwdownload,format=%s before a crop filter\n",
+                   input_names[pad], av_get_pix_fmt_name(sw_format));
+            return AVERROR(EINVAL);
+        }
+    }
+    if (in->cuda_context)
+        ff_exactvq_cuda_device(frame->hw_frames_ctx, &device);
     if (frame->width == link->w && frame->height == link->h &&
-        frame->format == link->format)
+        frame->format == link->format && sw_format == in->sw_format &&
+        device.context == in->cuda_context)
         return 0;
-    av_log(ctx, AV_LOG_ERROR, "%s changes from %dx%d %s to %dx%d %s within the video\n",
-           input_names[pad], link->w, link->h, av_get_pix_fmt_name(link->format),
-           frame->width, frame->height, av_get_pix_fmt_name(frame->format));
+
+    describe_frames(before, sizeof(before), link->w, link->h, link->format, in->sw_format);
+    describe_frames(after, sizeof(after), frame->width, frame->height, frame->format,
+                    sw_format);
+    av_log(ctx, AV_LOG_ERROR, "%s changes from %s to %s%s within the video\n",
+           input_names[pad], before, after,
+           device.context && in->cuda_context && device.context != in->cuda_context ?
+           " of another device" : "");
     return AVERROR(EINVAL);
 }
 
@@ -1157,10 +1303,12 @@ static int check_inputs(AVFilterContext *ctx)
     int ret;
 
     for (int pad = 0; pad < NB_INPUTS; pad++)
-        if ((ret = refuse_unsupported(ctx, pad)) < 0 ||
+        if ((ret = inspect_input(ctx, pad)) < 0 ||
+            (ret = refuse_unsupported(ctx, pad)) < 0 ||
             (ret = describe_input(ctx, pad)) < 0)
             return ret;
-    if ((ret = refuse_bits(ctx)) < 0 || (ret = refuse_different(ctx)) < 0)
+    if ((ret = refuse_bits(ctx)) < 0 || (ret = refuse_different(ctx)) < 0 ||
+        (ret = refuse_memories(ctx)) < 0)
         return ret;
     return LINKS_HAVE_COLOR_RANGE ? check_range(ctx, 0) : 0;
 }
@@ -1273,6 +1421,8 @@ static av_cold void uninit(AVFilterContext *ctx)
             AVFrame *frame = remove_frame(&s->inputs[i], 0).frame;
             av_frame_free(&frame);
         }
+    /* The session worked in its context until it was closed. */
+    av_buffer_unref(&s->cuda_device);
     av_freep(&s->outputs);
     av_freep(&s->scores);
 }

@@ -16,12 +16,14 @@ namespace exactvq {
 
 struct FramePair {
     PlanePair plane[3];  // the first Geometry::planes are used
+    void* stream[2] = {};  // of frames in device memory: who writes ref and main
 };
 
 struct BackendConfig {
     Geometry geometry;
     std::vector<AccumulatorSpec> accumulators;  // without duplicates; their words follow each other in this order
     uint32_t slots = 1;                         // pairs that may be measured at once
+    bool device_memory = false;                 // GPU: frames lie in device memory
     uint32_t threads = 0;                       // CPU: workers, 0: one for each CPU that the process may use
     uint32_t cpu_mask = 0;                      // CPU: EXACTVQ_CPU_*
     int32_t device = 0;                         // GPU ordinal
@@ -47,6 +49,7 @@ public:
 
 // Allocates all that measuring needs. Throws Error.
 std::unique_ptr<Backend> make_cpu_backend(const BackendConfig& config);
+std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config);  // if the build has it (EXACTVQ_CUDA)
 
 }  // namespace exactvq
 

@@ -16,10 +16,18 @@ void require(bool condition, const std::string& sentence, exactvq_status status 
 }
 
 std::unique_ptr<Backend> make_backend(const exactvq_config& config, const BackendConfig& backend) {
-    switch (config.backend) {
-    case EXACTVQ_BACKEND_AUTO:
-    case EXACTVQ_BACKEND_CPU: return make_cpu_backend(backend);
-    case EXACTVQ_BACKEND_CUDA: throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no CUDA backend: use the CPU backend");
+    require(config.memory <= EXACTVQ_MEMORY_CUDA, "unknown memory kind " + std::to_string(config.memory));
+    const bool device = config.memory == EXACTVQ_MEMORY_CUDA;
+    switch (config.backend == EXACTVQ_BACKEND_AUTO ? static_cast<uint32_t>(device ? EXACTVQ_BACKEND_CUDA : EXACTVQ_BACKEND_CPU) : config.backend) {
+    case EXACTVQ_BACKEND_CPU:
+        require(!device, "the CPU backend cannot read frames in CUDA memory: use the CUDA backend, or download them", EXACTVQ_ERROR_UNSUPPORTED);
+        return make_cpu_backend(backend);
+    case EXACTVQ_BACKEND_CUDA:
+#ifdef EXACTVQ_CUDA
+        return make_cuda_backend(backend);
+#else
+        throw Error(EXACTVQ_ERROR_UNSUPPORTED, std::string("this build of libexactvq has no CUDA backend: use the CPU backend") + (device ? ", with frames in host memory" : ""));
+#endif
     case EXACTVQ_BACKEND_HIP: throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no HIP backend: use the CPU backend");
     }
     throw Error(EXACTVQ_ERROR_ARGUMENT, "unknown backend " + std::to_string(config.backend));
@@ -29,6 +37,10 @@ std::string describe(const exactvq_format& f) {
     std::string text = std::to_string(f.width) + "x" + std::to_string(f.height) + ", " + std::to_string(f.depth) + " bits, ";
     if (f.planes == 1) return text + "luma only";
     return text + "chroma 1/" + std::to_string(1u << f.log2_chroma_w) + " wide and 1/" + std::to_string(1u << f.log2_chroma_h) + " high";
+}
+
+const char* memory_name(uint32_t memory) {
+    return memory == EXACTVQ_MEMORY_HOST ? "host memory" : memory == EXACTVQ_MEMORY_CUDA ? "CUDA memory" : "memory of an unknown kind";
 }
 
 bool same(const exactvq_format& a, const exactvq_format& b) {
@@ -65,6 +77,7 @@ void release(const exactvq_frame& frame) {
 
 Session::Session(const exactvq_config& config)
     : format_(config.format),
+      memory_(config.memory),
       geometry_(make_geometry(config.format)),
       plan_(config.metrics, config.metric_count, geometry_),
       subsample_(config.subsample ? config.subsample : 1),
@@ -78,11 +91,12 @@ Session::Session(const exactvq_config& config)
     scores_.resize(plan_.outputs().size());
     pooling_.resize(plan_.outputs().size());
     if (config.keep_scores) store_.emplace(plan_.outputs().size());
-    tail_known_[0] = tail_known_[1] = config.format.depth != 16;
+    tail_known_[0] = tail_known_[1] = config.format.depth != 16 || memory_ != EXACTVQ_MEMORY_HOST;
 
     BackendConfig backend;
     backend.geometry = geometry_;
     backend.accumulators = plan_.accumulators();
+    backend.device_memory = memory_ != EXACTVQ_MEMORY_HOST;
     backend.slots = static_cast<uint32_t>(slots_.size());
     backend.threads = config.threads;
     backend.cpu_mask = config.cpu_mask;
@@ -109,11 +123,15 @@ FramePair Session::check_pair(const exactvq_frame& reference, const exactvq_fram
     for (const exactvq_frame* frame : {&reference, &main}) {
         const std::string name = frame == &main ? "main" : "reference";
         require(frame->struct_size >= sizeof(exactvq_frame), "the " + name + " frame's struct_size is not set");
-        require(frame->memory == EXACTVQ_MEMORY_HOST, "the " + name + " frame is not in host memory, which " + backend_name_ + " needs",
+        require(frame->memory == memory_, "the " + name + " frame is in " + memory_name(frame->memory) + ", the session was opened for frames in " + memory_name(memory_),
                 EXACTVQ_ERROR_UNSUPPORTED);
+        pair.stream[frame == &main] = frame->stream;
         require(same(frame->format, format_), "the " + name + " frame is " + describe(frame->format) + ", the session was opened for " + describe(format_));
         for (uint32_t i = 0; i < geometry_.planes; ++i) {
             const PlaneView view = make_view(frame->plane[i], geometry_.plane[i], geometry_.depth, "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame");
+            const uintptr_t place = reinterpret_cast<uintptr_t>(view.data) | (view.height > 1 ? static_cast<uintptr_t>(view.stride) : 0);
+            require(memory_ == EXACTVQ_MEMORY_HOST || place % view.word_bytes() == 0,
+                    "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame has rows at odd addresses, which frames in device memory may not have");
             (frame == &main ? pair.plane[i].main : pair.plane[i].ref) = view;
         }
     }

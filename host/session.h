@@ -51,6 +51,7 @@ private:
     void log(exactvq_log_level level, const std::string& message) const;
 
     const exactvq_format format_;
+    const uint32_t memory_;  // exactvq_memory
     const Geometry geometry_;
     Plan plan_;
     const uint32_t subsample_;

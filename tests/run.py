@@ -23,6 +23,8 @@ SHARED = PROJECT.parent / "shared"
 RELEASES = ["7.1", "8.1", "5.1", "9.0"]
 LONG = {"7.1": {"EXACTVQ_SLOW": 1, "EXACTVQ_REPEAT": 200}}  # the long cases run with one release
 
+WITH_TESTS = ("-Dtests=true", "-Dcuda=enabled", "-Dnvidia_archs=sm_75,sm_90")  # of the machine code that nvcc makes, if it is there, a short list
+
 totals = {"passed": 0, "failed": 0, "skipped": 0}
 problems = []
 skips = {}
@@ -94,7 +96,7 @@ def sources():
 
 
 def library():
-    if not command("scripts/build-library", "-Dtests=true"):
+    if not command("scripts/build-library", *WITH_TESTS):
         return fail("library: does not build")
     for name in ("unit", "faults", "fuzz", "parity", "golden"):
         environment = {}
@@ -104,6 +106,19 @@ def library():
                 continue
             environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg"}
         program(f"library {name}", BUILD / f"lib/tests/{name if name != 'faults' else 'fault'}{'-tests'}", **environment)
+
+
+def gpu():
+    """GPU kernels on the CPU, the gate that plants mistakes in them, the CUDA runtime on a stand-in for the driver, and the code that was compiled for GPUs."""
+    if not command("scripts/build-library", *WITH_TESTS):
+        return fail("gpu: does not build")
+    for name in ("simt", "simt-parity", "gate", "cuda"):
+        program(f"gpu {name}", BUILD / f"lib/tests/{name}-tests")
+    for name, problem in (("cuda-ptx", "PTX with contracted or approximate arithmetic"), ("cuda-contracted-ptx", "the check of PTX does not notice contraction")):
+        if command("meson", "test", "-C", BUILD / "lib", "--no-rebuild", name):
+            totals["passed"] += 1
+        else:
+            fail(f"gpu: {problem}")
 
 
 def scripts():
@@ -116,7 +131,7 @@ def scripts():
 def sanitizer(name, options, steps):
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
-        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", *options):
+        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", "-Dcuda=disabled", *options):
             return fail(f"{name}: meson setup")
     if not command("ninja", "-C", folder):
         return fail(f"{name}: does not build")
@@ -129,19 +144,30 @@ def address_sanitizer():
     sanitizer("asan", ["-Db_sanitize=address,undefined"],
               [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], options), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
                ("fuzz-tests", [], {**options, "EXACTVQ_FUZZ_RUNS": 2500}),
-              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5})])
+              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5}), ("simt-tests", [], options),
+              ("simt-parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 7})])
 
 
 def thread_sanitizer():
     options = {"TSAN_OPTIONS": "halt_on_error=1"}
     sanitizer("tsan", ["-Db_sanitize=thread"],
               [("unit-tests", ["--gtest_filter=PlaneJob*:Session*"], options),
-               ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 4})])
+               ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 4}), ("simt-tests", [], options)])
+
+
+def has_other_patches(tree, release):
+    """Whether the tree was patched before patches/ changed."""
+    if not (tree / "configure").exists() or "exactvq" not in (tree / "configure").read_text():
+        return False
+    return any(subprocess.run(["patch", "--dry-run", "--reverse", "--silent", "--force", "-p1", "-d", tree, "-i", path], stdout=subprocess.DEVNULL).returncode
+               for path in (PROJECT / "patches" / release).glob("*.patch"))
 
 
 def source_of(release):
     """Folder with the pristine or patched tree of a release, or None if it cannot be had."""
     tree = BUILD / f"source/ffmpeg-{release}"
+    if has_other_patches(tree, release):
+        shutil.rmtree(tree)
     if not (tree / "configure").exists():
         if not command("scripts/fetch-ffmpeg", release, tree):
             return None
@@ -153,6 +179,16 @@ def source_of(release):
     return tree
 
 
+def nvidia_headers():
+    """Folders for pkg-config with NVIDIA's headers for FFmpeg, if they are beside the checkout."""
+    folder = BUILD / "nvidia-headers"
+    found = folder / "usr/share/pkgconfig/ffnvcodec.pc"
+    for package in sorted((SHARED / "ffmpeg").glob("libffmpeg-nvenc-dev_*.deb"))[-1:]:
+        if not found.exists() and command("dpkg-deb", "-x", package, folder):
+            found.write_text(found.read_text().replace("prefix=/usr", f"prefix={folder}/usr"))
+    return [found.parent] if found.exists() else []
+
+
 prepared = {}
 
 
@@ -160,8 +196,9 @@ def prepare_ffmpeg(release, prefix=None, library=BUILD / "prefix", options=(), *
     prefix = prefix or BUILD / f"ffmpeg-{release}"
     if prefix not in prepared:
         tree = source_of(release)
+        folders = ":".join(map(str, [library / "lib/pkgconfig", *nvidia_headers()]))
         prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, f"--profile={'tests' if release == '7.1' else 'tiny'}",
-                                                  *options, PKG_CONFIG_PATH=library / "lib/pkgconfig", timeout=2400, **environment)
+                                                  *options, PKG_CONFIG_PATH=folders, timeout=2400, **environment)
     return prepared[prefix]
 
 
@@ -188,10 +225,10 @@ def main():
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
 
-    steps = {"sources": sources, "library": library, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer}
+    steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer}
     steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
     if arguments.quick:
-        steps = {name: steps[name] for name in ("sources", "library", "scripts", "ffmpeg-7.1")}
+        steps = {name: steps[name] for name in ("sources", "library", "gpu", "scripts", "ffmpeg-7.1")}
     if arguments.only:
         unknown = [name for name in arguments.only.split(",") if name not in steps]
         if unknown:

@@ -5,16 +5,56 @@
 #ifndef EXACTVQ_KERNELS_COMMON_PLATFORM_H
 #define EXACTVQ_KERNELS_COMMON_PLATFORM_H
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
-#if defined(__CUDACC__) || defined(__HIPCC__)
+#if defined(__CUDA__) && !defined(__CUDACC__)
+// Clang without the CUDA toolkit: what its headers define.
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __forceinline__ inline __attribute__((always_inline))
+extern "C" __device__ __forceinline__ void* memcpy(void* to, const void* from, size_t size) noexcept { return __builtin_memcpy(to, from, size); }
+#endif
+
+#if defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDA__)
 #define EXACTVQ_HD __host__ __device__ inline
 #else
 #define EXACTVQ_HD inline
 #endif
 
+// Arrays that are indexed in a loop stay in registers if the loop is unrolled.
+#if defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDA__) || defined(__clang__)
+#define EXACTVQ_UNROLL _Pragma("unroll")
+#else
+#define EXACTVQ_UNROLL
+#endif
+
 namespace exactvq {
+
+// Square root, correctly rounded.
+EXACTVQ_HD float root(float x) {
+#if defined(__CUDA_ARCH__) && defined(__CUDACC__)
+    return __fsqrt_rn(x);
+#elif defined(__CUDA_ARCH__)
+    return __nvvm_sqrt_rn_f(x);
+#else
+    return std::sqrt(x);
+#endif
+}
+EXACTVQ_HD double root(double x) {
+#if defined(__CUDA_ARCH__) && defined(__CUDACC__)
+    return __dsqrt_rn(x);
+#elif defined(__CUDA_ARCH__)
+    return __nvvm_sqrt_rn_d(x);
+#else
+    return std::sqrt(x);
+#endif
+}
 
 EXACTVQ_HD uint32_t float_bits(float value) {
     uint32_t bits;

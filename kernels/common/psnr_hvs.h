@@ -5,8 +5,6 @@
 #ifndef EXACTVQ_KERNELS_COMMON_PSNR_HVS_H
 #define EXACTVQ_KERNELS_COMMON_PSNR_HVS_H
 
-#include <cmath>
-
 #include "kernels/common/platform.h"
 #include "kernels/common/psnr_hvs_tables.h"
 
@@ -94,7 +92,9 @@ EXACTVQ_HD void psnr_hvs_dct8(int32_t* x, uint32_t stride) {
 
 // Columns first, then rows: the integer transform does not commute.
 EXACTVQ_HD void psnr_hvs_dct8x8(int32_t* block) {
+    EXACTVQ_UNROLL
     for (uint32_t j = 0; j < 8; ++j) psnr_hvs_dct8(block + j, 8);
+    EXACTVQ_UNROLL
     for (uint32_t i = 0; i < 8; ++i) psnr_hvs_dct8(block + 8 * i, 1);
 }
 
@@ -105,6 +105,7 @@ inline constexpr float kPsnrHvsScale16 = 0x1.111112p+0f;
 // Variance of the quadrants over variance of the block: near 1 for texture, small for edges.
 EXACTVQ_HD float psnr_hvs_variance_ratio(const int32_t* samples) {
     int32_t sum = 0, quadrant_sum[4] = {0, 0, 0, 0};
+    EXACTVQ_UNROLL
     for (int i = 0; i < 64; ++i) {
         const int quadrant = (i >= 32) + 2 * ((i & 7) >= 4);
         sum += samples[i];
@@ -114,6 +115,7 @@ EXACTVQ_HD float psnr_hvs_variance_ratio(const int32_t* samples) {
     float quadrant_mean[4];
     for (int k = 0; k < 4; ++k) quadrant_mean[k] = static_cast<float>(quadrant_sum[k]) / 16.0f;
     float G = 0.0f, V[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    EXACTVQ_UNROLL
     for (int i = 0; i < 64; ++i) {
         const int quadrant = (i >= 32) + 2 * ((i & 7) >= 4);
         const float x = static_cast<float>(samples[i]);
@@ -127,22 +129,40 @@ EXACTVQ_HD float psnr_hvs_variance_ratio(const int32_t* samples) {
     return G > 0.0f ? (((V[0] + V[1]) + V[2]) + V[3]) / G : G;
 }
 
-// Energy of the AC coefficients, weighted by the masking table.
-EXACTVQ_HD float psnr_hvs_energy(const int32_t* coefficients, const PsnrHvsTable& table) {
+// Energy of the AC coefficients, weighted by the masking weights k.
+EXACTVQ_HD float psnr_hvs_energy(const int32_t* coefficients, const float* k) {
     float E = 0.0f;
+    EXACTVQ_UNROLL
     for (int i = 1; i < 64; ++i) {
         const float f = static_cast<float>(wrap_mul(coefficients[i], coefficients[i]));
-        E = E + f * float_from_bits(table.k[i]);
+        E = E + f * k[i];
     }
     return E;
+}
+EXACTVQ_HD float psnr_hvs_energy(const int32_t* coefficients, const PsnrHvsTable& table) {
+    float k[64];
+    for (int i = 0; i < 64; ++i) k[i] = float_from_bits(table.k[i]);
+    return psnr_hvs_energy(coefficients, k);
 }
 
 EXACTVQ_HD float psnr_hvs_threshold(float energy, float ratio, PsnrHvsMask mask) {
     if (mask == PsnrHvsMask::kF64) {
-        return static_cast<float>(sqrt(static_cast<double>(energy) * static_cast<double>(ratio)) / 32.0);
+        return static_cast<float>(root(static_cast<double>(energy) * static_cast<double>(ratio)) / 32.0);
     }
     const float p = energy * ratio;
-    return sqrtf(p) * 0.03125f;  // the division by 32 is exact
+    return root(p) * 0.03125f;  // the division by 32 is exact
+}
+
+// The term of one coefficient. T: the block's threshold.
+EXACTVQ_HD float psnr_hvs_term(int32_t ref, int32_t main, float T, bool dc, float k, float w) {
+    const int32_t difference = wrap_sub(ref, main);
+    float err = static_cast<float>(difference < 0 ? wrap_sub(0, difference) : difference);
+    if (!dc) {
+        const float limit = T / k;
+        err = err < limit ? 0.0f : err - limit;
+    }
+    const float g = err * w;
+    return g * g;
 }
 
 // The 64 terms of one block in raster order. `ref` and `main` hold the samples and are overwritten by their transforms.
@@ -153,16 +173,7 @@ EXACTVQ_HD void psnr_hvs_block_terms(int32_t* ref, int32_t* main, const PsnrHvsT
     const float ref_threshold = psnr_hvs_threshold(psnr_hvs_energy(ref, table), ref_ratio, mask);
     const float main_threshold = psnr_hvs_threshold(psnr_hvs_energy(main, table), main_ratio, mask);
     const float T = main_threshold > ref_threshold ? main_threshold : ref_threshold;
-    for (int i = 0; i < 64; ++i) {
-        const int32_t difference = wrap_sub(ref[i], main[i]);
-        float err = static_cast<float>(difference < 0 ? wrap_sub(0, difference) : difference);
-        if (i > 0) {
-            const float limit = T / float_from_bits(table.k[i]);
-            err = err < limit ? 0.0f : err - limit;
-        }
-        const float g = err * float_from_bits(table.w[i]);
-        terms[i] = g * g;
-    }
+    for (int i = 0; i < 64; ++i) terms[i] = psnr_hvs_term(ref[i], main[i], T, i == 0, float_from_bits(table.k[i]), float_from_bits(table.w[i]));
 }
 
 }  // namespace exactvq

@@ -5,19 +5,13 @@
 #ifndef EXACTVQ_KERNELS_CPU_ADM_H
 #define EXACTVQ_KERNELS_CPU_ADM_H
 
+#include "host/adm_parameters.h"
 #include "kernels/common/adm.h"
 #include "kernels/common/plane.h"
 
 namespace exactvq::cpu {
 
 inline constexpr uint32_t kAdmPadding = 64;  // elements on both sides of every row; a vector has at most 32
-
-struct AdmRange {
-    uint32_t begin = 0, end = 0;  // end exclusive
-
-    bool empty() const { return begin >= end; }
-    bool holds(uint32_t i) const { return i >= begin && i < end; }
-};
 
 // Filtered columns between the two passes of the transform. Scales 1 to 3 split 32-bit values into halves; the lower one is less 32768.
 struct AdmFiltered {

@@ -6,27 +6,6 @@
 #include <new>
 
 namespace exactvq::cpu {
-namespace {
-
-// Rows or columns of the input that outputs of a transform need.
-AdmRange inputs_of(AdmRange outputs, uint32_t size) {
-    if (outputs.empty()) return {};
-    return {outputs.begin == 0 ? 0 : 2 * outputs.begin - 1, std::min(size, 2 * outputs.end + 1)};
-}
-
-AdmRange hull(AdmRange a, AdmRange b) {
-    if (a.empty()) return b;
-    if (b.empty()) return a;
-    return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
-
-// One more on both sides: what the thresholds of a range look at.
-AdmRange widen(AdmRange a, uint32_t size) {
-    if (a.empty()) return {};
-    return {a.begin == 0 ? 0 : a.begin - 1, std::min(size, a.end + 1)};
-}
-
-}  // namespace
 
 uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers, uint32_t slots) {
     constexpr uint32_t kLeastRows = 40;  // of scale 0; below, the rows computed twice outweigh what another thread gains
@@ -39,6 +18,8 @@ void AdmStrip::Free::operator()(int32_t* p) const { ::operator delete[](p, std::
 
 AdmStrip::AdmStrip(const AdmParameters& parameters, uint32_t luma_width, uint32_t luma_height, uint32_t index, uint32_t count, const AdmKernels& kernels)
     : kernels_(kernels), parameters_(parameters) {
+    AdmExtent extents[kAdmScales];
+    adm_extents(parameters, index, count, extents);
     uint32_t width = luma_width, height = luma_height;
     for (uint32_t i = 0; i < kAdmScales; ++i) {
         Scale& s = scales_[i];
@@ -47,26 +28,12 @@ AdmStrip::AdmStrip(const AdmParameters& parameters, uint32_t luma_width, uint32_
         s.input_height = height;
         width = s.p.s.width;
         height = s.p.s.height;
-        if (i == 0 && parameters.skip_scale0) continue;
-        const uint64_t scored = s.p.s.bottom - s.p.s.top;
-        s.scored = {s.p.s.top + static_cast<uint32_t>(scored * index / count), s.p.s.top + static_cast<uint32_t>(scored * (index + 1) / count)};
-        s.detail_rows = widen(s.scored, height);
-        s.detail_columns = widen({s.p.s.left, s.p.s.right}, width);
-    }
-    for (uint32_t i = kAdmScales; i-- > 0;) {
-        Scale& s = scales_[i];
-        s.rows = s.detail_rows;
-        s.columns = s.detail_columns;
-        if (i + 1 < kAdmScales) {
-            const Scale& coarser = scales_[i + 1];
-            s.rows = hull(s.rows, inputs_of(coarser.rows, s.p.s.height));
-            s.columns = hull(s.columns, inputs_of(coarser.columns, s.p.s.width));
-        }
-        s.inputs = inputs_of(s.columns, s.input_width);
+        s.needed = extents[i];
+        s.inputs = adm_inputs(s.needed.columns, s.input_width);
         // Vectors at multiples of 64 bytes: what is computed to the left of the columns needed is not used.
         s.inputs.begin &= ~31u;
-        s.columns.begin &= ~15u;
-        s.detail_columns.begin &= ~15u;
+        s.needed.columns.begin &= ~15u;
+        s.needed.detail_columns.begin &= ~15u;
     }
     allocate_rows();
     const size_t elements = used_;
@@ -111,8 +78,8 @@ void AdmStrip::allocate_rows() {
 
 void AdmStrip::run(const PlanePair& pair, uint64_t* words) noexcept {
     std::fill_n(words, kAdmWords, 0);
-    for (Scale& s : scales_) s.next = s.rows.begin;
-    while (scales_[0].next < scales_[0].rows.end) advance(0, pair, words);
+    for (Scale& s : scales_) s.next = s.needed.rows.begin;
+    while (scales_[0].next < scales_[0].needed.rows.end) advance(0, pair, words);
 }
 
 // The next row of a scale, and then whatever coarser rows it makes possible.
@@ -123,28 +90,28 @@ void AdmStrip::advance(uint32_t scale, const PlanePair& pair, uint64_t* words) n
     for (uint32_t t = 0; t < 4; ++t) taps[t] = adm_tap(y, t, s.input_height);
     for (uint32_t picture = 0; picture < 2; ++picture) {
         s.bands[picture].a = s.a[picture][y % 4];
-        const AdmBandRow out = s.detail_rows.holds(y) ? s.bands[picture] : AdmBandRow{s.bands[picture].a, nullptr, nullptr, nullptr};
+        const AdmBandRow out = s.needed.detail_rows.holds(y) ? s.bands[picture] : AdmBandRow{s.bands[picture].a, nullptr, nullptr, nullptr};
         if (scale == 0) {
-            kernels_.transform0(picture ? pair.main : pair.ref, taps, s.inputs, s.columns, s.filtered, out);
+            kernels_.transform0(picture ? pair.main : pair.ref, taps, s.inputs, s.needed.columns, s.filtered, out);
         } else {
             int32_t* const* a = scales_[scale - 1].a[picture];
             const int32_t* const rows[4] = {a[taps[0] % 4], a[taps[1] % 4], a[taps[2] % 4], a[taps[3] % 4]};
-            kernels_.transform(scale, rows, s.inputs, s.input_width, s.columns, s.filtered, out);
+            kernels_.transform(scale, rows, s.inputs, s.input_width, s.needed.columns, s.filtered, out);
         }
     }
-    if (s.detail_rows.holds(y)) {
-        if (s.scored.holds(y)) {
+    if (s.needed.detail_rows.holds(y)) {
+        if (s.needed.scored.holds(y)) {
             uint64_t sums[3];
             kernels_.denominator(s.p, s.bands[0], sums);
             for (uint32_t i = 0; i < kAdmOrientations; ++i) words[adm_word(scale, kAdmDenominator, i)] += adm_fold_den(sums[i], s.p.s.den_row_shift);
         }
-        kernels_.decouple(s.p, s.bands[0], s.bands[1], s.detail_columns, s.planes[0][y % kRing], s.planes[1][y % kRing]);
-        if (y > 0 && s.scored.holds(y - 1)) score(s, y - 1, words);
-        if (y + 1 == s.p.s.height && s.scored.holds(y)) score(s, y, words);
+        kernels_.decouple(s.p, s.bands[0], s.bands[1], s.needed.detail_columns, s.planes[0][y % kRing], s.planes[1][y % kRing]);
+        if (y > 0 && s.needed.scored.holds(y - 1)) score(s, y - 1, words);
+        if (y + 1 == s.p.s.height && s.needed.scored.holds(y)) score(s, y, words);
     }
     if (scale + 1 == kAdmScales) return;
     const Scale& coarser = scales_[scale + 1];
-    while (coarser.next < coarser.rows.end && std::min(2 * coarser.next + 2, s.p.s.height - 1) <= y) advance(scale + 1, pair, words);
+    while (coarser.next < coarser.needed.rows.end && std::min(2 * coarser.next + 2, s.p.s.height - 1) <= y) advance(scale + 1, pair, words);
 }
 
 // The numerators of a row whose neighbours are there.

@@ -20,14 +20,12 @@ public:
     void run(const PlanePair& pair, uint64_t* words) noexcept;
 
 private:
-    // Rows in flight of one scale, and which rows and columns are needed.
+    // Rows in flight of one scale.
     struct Scale {
         AdmRowParameters p;
         uint32_t input_width, input_height;
-        AdmRange rows, columns;                // of the transform
-        AdmRange inputs;                       // columns of its input
-        AdmRange detail_rows, detail_columns;  // of decoupling and masking
-        AdmRange scored;                       // rows
+        AdmExtent needed;
+        AdmRange inputs;  // columns of the transform's input
         AdmFiltered filtered;
         AdmBandRow bands[2];       // ref, main; `a` is the ring's row
         int32_t* a[2][4];          // ring of the last four rows

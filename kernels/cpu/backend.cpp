@@ -3,35 +3,17 @@
 // The CPU backend: the stripes of all accumulators of a pair are shared out among the workers of a thread pool, pair after pair.
 #include "host/backend.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <cfenv>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
-#include "host/error.h"
+#include "host/thread_pool.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/plane_job.h"
 
 namespace exactvq {
 namespace {
-
-uint32_t available_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return static_cast<uint32_t>(CPU_COUNT(&set));
-    const unsigned count = std::thread::hardware_concurrency();
-    return count ? count : 1;
-}
 
 // One pair being measured.
 class Slot {
@@ -98,60 +80,6 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     bool done_ = true;
-};
-
-class BlockedSignals {
-public:
-    BlockedSignals() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_;
-};
-
-// Asio's scheduler on threads of our own. (boost::asio::thread_pool never returns from its constructor when a later thread cannot be started.)
-class ThreadPool {
-public:
-    explicit ThreadPool(uint32_t count) : work_(boost::asio::make_work_guard(context_)) {
-        const BlockedSignals blocked;  // inherited by the workers: the application's handlers run on its own threads
-        try {
-            threads_.reserve(count);
-            while (threads_.size() < count) {
-                threads_.emplace_back([this] {
-                    std::fesetenv(FE_DFL_ENV);  // not the rounding mode of whoever opened the session
-                    context_.run();
-                });
-            }
-        } catch (const std::system_error& error) {
-            join();
-            throw Error(EXACTVQ_ERROR_NO_MEMORY, "cannot start " + std::to_string(count) + " threads (" + error.code().message() + "): ask for fewer");
-        } catch (...) {
-            join();
-            throw;
-        }
-    }
-    ~ThreadPool() { join(); }
-
-    template <class Function>
-    void post(Function&& function) {
-        boost::asio::post(context_, std::forward<Function>(function));
-    }
-
-private:
-    // Runs what was posted, then ends the threads.
-    void join() {
-        work_.reset();
-        for (std::thread& thread : threads_) thread.join();
-        threads_.clear();
-    }
-
-    boost::asio::io_context context_;
-    boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-    std::vector<std::thread> threads_;
 };
 
 class CpuBackend final : public Backend {

@@ -79,6 +79,16 @@ def oom_library(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def fake_cuda(tmp_path_factory):
+    """The driver without a GPU, for LD_PRELOAD. Its name lets dlopen() take it for the real one."""
+    target = tmp_path_factory.mktemp("fake") / "libcuda.so.1"
+    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "-I", str(HERE.parent.parent / "host/include"),
+                            "-o", str(target), str(HERE / "fake_cuda.cpp"), "-ldl"], capture_output=True, text=True)
+    assert build.returncode == 0, f"g++ cannot build the fake driver:\n{build.stderr}"
+    return target
+
+
+@pytest.fixture(scope="session")
 def rawfile(tmp_path_factory):
     """rawfile(clip, pix_fmt): input arguments for the clip's frames in that layout, written once for equal bytes."""
     folder, known, lock = tmp_path_factory.mktemp("raw"), {}, threading.Lock()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/parity/backends.h"
 
+#include <cstdlib>
 #include <set>
+#include <stdexcept>
 
 #include "host/metric.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/reference.h"
+#include "tests/support/picture.h"
 
 namespace exactvq::test {
 
@@ -24,6 +27,24 @@ std::vector<BackendUnderTest> cpu_backends(const std::vector<uint32_t>& threads)
         }
     }
     return result;
+}
+
+std::vector<BackendUnderTest> backends_under_test(const std::vector<uint32_t>& threads) {
+    const char* name = std::getenv("EXACTVQ_BACKEND");
+    if (!name || std::string(name) == "cpu") return cpu_backends(threads);
+#ifdef EXACTVQ_CUDA
+    if (std::string(name) == "cuda") {
+        // One that stays open: the driver takes the GPU's context down with the last one, and thousands are made here.
+        static const std::unique_ptr<Backend> keeper = [] {
+            BackendConfig config;
+            config.geometry = make_geometry(make_format(16, 16, 8, "400"));
+            config.accumulators = {{AccumulatorKind::kSse, 0, {}, {}}};
+            return make_cuda_backend(config);
+        }();
+        return {{keeper->description(), &make_cuda_backend}};
+    }
+#endif
+    throw std::runtime_error(std::string("EXACTVQ_BACKEND: this build has no backend '") + name + "'");
 }
 
 std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair) {

@@ -21,6 +21,9 @@ struct BackendUnderTest {
 // CPU: every SIMD level of this CPU, with `threads` workers each.
 std::vector<BackendUnderTest> cpu_backends(const std::vector<uint32_t>& threads);
 
+// What the tests are run on: the CPU, or with EXACTVQ_BACKEND=cuda the GPU.
+std::vector<BackendUnderTest> backends_under_test(const std::vector<uint32_t>& threads);
+
 // Accumulators by the reference loops.
 std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair);
 

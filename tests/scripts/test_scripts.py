@@ -57,6 +57,14 @@ def test_a_tree_that_is_partly_patched(tree, tmp_path):
     refused(script("build-ffmpeg", tree, tmp_path / "prefix"), "partly patched")
 
 
+def test_a_tree_with_other_patches(tree, tmp_path):
+    for name in ("configure", "libavfilter/allfilters.c", "libavfilter/Makefile"):
+        (tree / name).write_text("exactvq\n")
+    before = contents(tree)
+    refused(script("build-ffmpeg", tree, tmp_path / "prefix"), "another version of the patches", "pristine")
+    assert contents(tree) == before
+
+
 def test_no_library(tree, tmp_path):
     refused(script("build-ffmpeg", tree, tmp_path / "prefix", PKG_CONFIG_PATH=str(tmp_path), PKG_CONFIG_LIBDIR=str(tmp_path)), "does not find libexactvq")
 

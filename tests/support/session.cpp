@@ -15,6 +15,8 @@ exactvq_status open_session(const SessionOptions& options, exactvq_session** ses
     config.metric_count = list.count;
     config.format = options.format;
     config.threads = options.threads;
+    config.backend = options.backend;
+    config.memory = options.memory;
     config.frames_in_flight = options.frames_in_flight;
     config.cpu_mask = options.cpu_mask;
     config.subsample = options.subsample;

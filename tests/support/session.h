@@ -20,7 +20,7 @@ struct Scored {
 struct SessionOptions {
     std::string metrics = "psnr", options;
     exactvq_format format{};
-    uint32_t threads = 1, frames_in_flight = 0, cpu_mask = 0, subsample = 0, keep_scores = 0;
+    uint32_t threads = 1, frames_in_flight = 0, cpu_mask = 0, subsample = 0, keep_scores = 0, backend = EXACTVQ_BACKEND_AUTO, memory = EXACTVQ_MEMORY_HOST;
     exactvq_log_callback log = nullptr;
     void* log_opaque = nullptr;
 };

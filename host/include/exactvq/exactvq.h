@@ -61,7 +61,8 @@ typedef enum exactvq_backend {
 } exactvq_backend;
 
 typedef enum exactvq_memory {
-    EXACTVQ_MEMORY_HOST = 0 /* plane pointers are host addresses */
+    EXACTVQ_MEMORY_HOST = 0, /* plane pointers are host addresses */
+    EXACTVQ_MEMORY_CUDA = 1  /* plane pointers are device addresses valid in the session's CUDA context; rows and samples lie at multiples of their word's size */
 } exactvq_memory;
 
 typedef enum exactvq_log_level {
@@ -88,7 +89,7 @@ typedef struct exactvq_format {
 /* One plane of one frame. Sample (x, y) is read at data + y * stride + x * step and is worth (word >> shift), where word is one
  * byte at depth 8, else a 16-bit word in the machine's byte order. Nothing outside the plane's width x height samples is read. */
 typedef struct exactvq_plane {
-    const void *data;  /* first sample of the top row; no alignment needed */
+    const void *data;  /* first sample of the top row; no alignment needed in host memory */
     ptrdiff_t stride;  /* bytes from one row to the next; negative for bottom-up pictures */
     uint32_t step;     /* bytes from one sample to the next: 1 or 2 at depth 8, 2 or 4 above (the larger: semi-planar chroma). 0: planar */
     uint32_t shift;    /* unused low bits of the word (P010: 6, yuv420p10: 0); depth + shift <= 16, at depth 8 always 0 */
@@ -105,6 +106,9 @@ typedef struct exactvq_frame {
      * exactvq_close(). Not called when submit fails: the frame is still the caller's. May be NULL. */
     void (*release)(void *opaque);
     void *opaque;
+    /* EXACTVQ_MEMORY_CUDA: the CUstream that writes the frame (NULL: the default stream). What it holds at exactvq_submit() is finished before the
+     * frame is read. The frame stays in use until `release`. */
+    void *stream;
 } exactvq_frame;
 
 /* ---- session --------------------------------------------------------------------------------------------------- */
@@ -136,16 +140,17 @@ typedef struct exactvq_config {
     exactvq_format format;
     uint32_t backend;              /* exactvq_backend */
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
-    void *device_context;          /* CUcontext to work in, or NULL */
-    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. At most 1024 */
+    void *device_context;          /* CUcontext to work in, must outlive the session; NULL: the primary context of `device` */
+    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA: threads that copy frames from host memory, 0: up to 8. At most 1024 */
     uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory. The threads are shared out for a full queue:
                                     * who submits and receives one pair at a time sets 1 */
     uint32_t cpu_mask;             /* EXACTVQ_CPU_* */
     uint32_t subsample;            /* score the pairs whose index is a multiple of this, 0 or 1: all */
     exactvq_log_callback log;      /* NULL: silent. Errors come as return values, not through this */
     void *log_opaque;
-    /* Non-zero: keep every score (8 bytes a score a frame) so that exactvq_write_log() can be called. */
+    /* Non-zero: keep every score (8 bytes a score a frame) so that exactvq_start_log() can be called. */
     uint32_t keep_scores;
+    uint32_t memory;               /* exactvq_memory of all frames. Device memory is measured where it is: backend AUTO takes that backend, others refuse it */
 } exactvq_config;
 
 typedef struct exactvq_session exactvq_session;

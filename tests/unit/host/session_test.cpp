@@ -158,7 +158,8 @@ TEST(Session, WrongFramesAreRefused) {
         {"plane cb of the main frame has a step", [](exactvq_frame& f) { f.plane[1].step = 3; }},
         {"plane y of the main frame is shifted", [](exactvq_frame& f) { f.plane[0].shift = 7; }},
         {"beyond all memory", [](exactvq_frame& f) { f.plane[0].stride = PTRDIFF_MIN; }},
-        {"not in host memory", [](exactvq_frame& f) { f.memory = 9; }},
+        {"in CUDA memory, the session was opened for frames in host memory", [](exactvq_frame& f) { f.memory = EXACTVQ_MEMORY_CUDA; }},
+        {"in memory of an unknown kind", [](exactvq_frame& f) { f.memory = 9; }},
     };
     for (const auto& c : cases) {
         SessionOptions options;
@@ -192,7 +193,14 @@ TEST(Session, WrongConfigurationsAreRefused) {
              static const exactvq_metric broken{"psnr", nullptr, nullptr, 2};
              c.metrics = &broken;
          }},
+        {"unknown memory kind", [](exactvq_config& c) { c.memory = 9; }},
+        {"cannot read frames in CUDA memory", [](exactvq_config& c) {
+             c.memory = EXACTVQ_MEMORY_CUDA;
+             c.backend = EXACTVQ_BACKEND_CPU;
+         }},
+#ifndef EXACTVQ_CUDA
         {"no CUDA backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_CUDA; }},
+#endif
         {"no HIP backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_HIP; }},
         {"unknown backend", [](exactvq_config& c) { c.backend = 7; }},
         {"threads", [](exactvq_config& c) { c.threads = 1025; }},

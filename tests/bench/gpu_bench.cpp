@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Frames per second of whole sessions on GPU 0 through the C API: frames already on the device, and frames in system memory with the share of the copy.
+//     gpu-bench [--seconds=S] [--sizes=1920x1080,3840x2160] [--content=texture] [--profile]
+// --profile: two 8-bit pairs of each size and nothing else, for a profiler.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "host/error.h"
+#include "kernels/cuda/runtime.h"
+#include "tests/support/picture.h"
+#include "tests/support/session.h"
+
+using namespace exactvq;
+using namespace exactvq::test;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds = 2.0;
+Content content = Content::kTexture;
+
+// Pairs in system memory and, copied there once, on the device: more than its caches hold.
+class Clip {
+public:
+    Clip(gpu::CudaRuntime& runtime, const exactvq_format& f) : format(f), geometry(make_geometry(f)), runtime_(runtime) {
+        const ContentPair samples = make_content(content, geometry, 1);
+        const gpu::CudaRuntime::Scope scope(runtime_);
+        const auto stream = runtime_.create_stream();
+        const auto event = runtime_.create_event();
+        for (size_t i = 0; i < kPairs; ++i) {
+            for (const Samples* planes : {samples.ref, samples.main}) {
+                pictures_.push_back(std::make_unique<Picture>(planes, geometry, Layout::kPlanar));
+                exactvq_frame frame = pictures_.back()->frame(format);
+                frame.memory = EXACTVQ_MEMORY_CUDA;
+                for (uint32_t p = 0; p < geometry.planes; ++p) {
+                    const PlaneView view = pictures_.back()->view(p);
+                    const size_t row = size_t{view.width} * view.word_bytes(), pitch = (row + 255) / 256 * 256;
+                    const uint64_t address = runtime_.allocate(pitch * view.height);
+                    runtime_.upload(stream, address, pitch, view.data, view.stride, row, view.height);
+                    memory_.push_back(address);
+                    frame.plane[p].data = reinterpret_cast<const void*>(address);
+                    frame.plane[p].stride = static_cast<ptrdiff_t>(pitch);
+                    if (i == 0) bytes += row * view.height;
+                }
+                device_.push_back(frame);
+            }
+        }
+        runtime_.record(event, stream);
+        runtime_.synchronize(event);
+        runtime_.destroy_event(event);
+        runtime_.destroy_stream(stream);
+    }
+    ~Clip() {
+        const gpu::CudaRuntime::Scope scope(runtime_);
+        for (uint64_t address : memory_) runtime_.free(address);
+    }
+
+    exactvq_frame frame(uint64_t pair, int which, bool on_device) const {
+        const size_t i = 2 * (pair % kPairs) + static_cast<size_t>(which);
+        return on_device ? device_[i] : pictures_[i]->frame(format);
+    }
+
+    const exactvq_format format;
+    const Geometry geometry;
+    size_t bytes = 0;  // of one pair
+
+private:
+    static constexpr size_t kPairs = 12;
+    gpu::CudaRuntime& runtime_;
+    std::vector<std::unique_ptr<Picture>> pictures_;
+    std::vector<exactvq_frame> device_;
+    std::vector<uint64_t> memory_;
+};
+
+double frames_per_second(const Clip& clip, const std::string& metrics, bool on_device, uint64_t warm = 20, uint64_t least = 40) {
+    SessionOptions o;
+    o.metrics = metrics;
+    o.format = clip.format;
+    o.frames_in_flight = least < 8 ? 1 : 8;
+    o.backend = EXACTVQ_BACKEND_CUDA;
+    o.memory = on_device ? EXACTVQ_MEMORY_CUDA : EXACTVQ_MEMORY_HOST;
+    exactvq_session* session;
+    if (open_session(o, &session) != EXACTVQ_OK) {
+        std::fprintf(stderr, "gpu-bench: %s\n", exactvq_error(session));
+        std::exit(1);
+    }
+    std::vector<exactvq_score> scores(exactvq_output_count(session));
+    uint64_t submitted = 0, received = 0, first = 0;
+    Clock::time_point start = Clock::now();
+    const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    while (received < least || elapsed() < seconds) {
+        const exactvq_frame ref = clip.frame(submitted, 0, on_device), main = clip.frame(submitted, 1, on_device);
+        const exactvq_status status = exactvq_submit(session, &ref, &main, submitted);
+        if (status == EXACTVQ_OK) {
+            ++submitted;
+            continue;
+        }
+        if (status != EXACTVQ_AGAIN || exactvq_receive(session, scores.data(), nullptr, 0) != EXACTVQ_OK) {
+            std::fprintf(stderr, "gpu-bench: %s\n", exactvq_error(session));
+            std::exit(1);
+        }
+        if (++received == warm) {  // warm
+            start = Clock::now();
+            first = received;
+        }
+    }
+    const double rate = static_cast<double>(received - first) / elapsed();
+    exactvq_close(session);
+    return rate;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    std::string sizes = "1920x1080,3840x2160";
+    bool profile = false;
+    for (int i = 1; i < argc; ++i) {
+        const std::string arg = argv[i];
+        if (arg.rfind("--seconds=", 0) == 0) seconds = std::atof(arg.c_str() + 10);
+        else if (arg.rfind("--sizes=", 0) == 0) sizes = arg.substr(8);
+        else if (arg == "--profile") profile = true;
+        else if (arg.rfind("--content=", 0) == 0) {
+            uint32_t k = 0;
+            while (k < static_cast<uint32_t>(Content::kCount) && arg.substr(10) != name(static_cast<Content>(k))) ++k;
+            if (k == static_cast<uint32_t>(Content::kCount)) {
+                std::fprintf(stderr, "gpu-bench: no content is named '%s'\n", arg.c_str() + 10);
+                return 2;
+            }
+            content = static_cast<Content>(k);
+        }
+        else {
+            std::fprintf(stderr, "usage: gpu-bench [--seconds=S] [--sizes=WxH,WxH] [--content=NAME] [--profile]\n");
+            return 2;
+        }
+    }
+    BackendConfig config;
+    config.geometry = make_geometry(make_format(64, 64, 8, "420"));
+    gpu::CudaRuntime runtime(config);
+    std::printf("%s\n%-10s %-5s %-28s %12s %12s %10s\n", runtime.description().c_str(), "size", "bits", "metrics", "device fps", "system fps", "GB/s");
+    std::stringstream list(sizes);
+    for (std::string size; std::getline(list, size, ',');) {
+        uint32_t w = 0, h = 0;
+        if (std::sscanf(size.c_str(), "%ux%u", &w, &h) != 2) return 2;
+        if (profile) {
+            seconds = 0;
+            frames_per_second(Clip(runtime, make_format(w, h, 8, "420")), "psnr+psnr_hvs+adm", true, 1, 2);
+            continue;
+        }
+        for (uint32_t depth : {8u, 10u}) {
+            const Clip clip(runtime, make_format(w, h, depth, "420"));
+            for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "psnr+psnr_hvs+adm"}) {
+                const double device = frames_per_second(clip, metrics, true), system = frames_per_second(clip, metrics, false);
+                std::printf("%-10s %-5u %-28s %12.0f %12.0f %10.2f\n", size.c_str(), depth, metrics, device, system, system * static_cast<double>(clip.bytes) / 1e9);
+                std::fflush(stdout);
+            }
+        }
+    }
+} catch (const Error& error) {
+    std::fprintf(stderr, "gpu-bench: %s\n", error.what());
+    return 1;
+}
