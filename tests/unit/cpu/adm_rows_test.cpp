@@ -135,7 +135,7 @@ TEST(AdmRows, EnhancementNearTheLargestSample) {
             std::vector<std::pair<int32_t, int32_t>> pairs(kWidth);
             for (auto& [o, t] : pairs) {
                 t = INT32_MAX - static_cast<int32_t>(random() % (random() % 2 ? 4 : 200));
-                o = static_cast<int32_t>(t / gain) + static_cast<int32_t>(random() % 9) - 4;
+                o = static_cast<int32_t>(std::min<int64_t>(INT32_MAX, static_cast<int64_t>(t / gain) + random() % 9 - 4));
                 if (random() % 2) {
                     o = -o;
                     t = -t;
