@@ -144,8 +144,8 @@ def address_sanitizer():
     sanitizer("asan", ["-Db_sanitize=address,undefined"],
               [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], options), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
                ("fuzz-tests", [], {**options, "EXACTVQ_FUZZ_RUNS": 2500}),
-              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 5}), ("simt-tests", [], options),
-              ("simt-parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 7})])
+              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 8}), ("simt-tests", [], options),
+              ("simt-parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 11})])
 
 
 def thread_sanitizer():
