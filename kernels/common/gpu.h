@@ -17,8 +17,8 @@
 //     sync()                                         barrier of the block
 //     shuffle_down(v, n), shuffle_xor(v, mask), shuffle(v, lane), ballot(b)     the whole wave takes part
 //     multiply_high(a, b)                            upper 32 bits of an unsigned product
-//     sqrt(x)                                        correctly rounded
 //
+// Square roots: root() of platform.h.
 // No kernel relies on cleared memory, on lockstep within a wave, or on an order of blocks.
 #ifndef EXACTVQ_KERNELS_COMMON_GPU_H
 #define EXACTVQ_KERNELS_COMMON_GPU_H

@@ -119,7 +119,7 @@ struct PsnrHvsForecastKernel {
     template <class P>
     EXACTVQ_DEVICE static void run(const Arguments& a, Shared<P>& s) {
         const PsnrHvsPlane& plane = a.plane[P::block_x()];
-        const uint32_t each = (plane.tiles + kThreads - 1) / kThreads, begin = P::thread() * each, end = begin + each < plane.tiles ? begin + each : plane.tiles;
+        const uint32_t each = divide_up(plane.tiles, kThreads), begin = P::thread() * each, end = begin + each < plane.tiles ? begin + each : plane.tiles;
         double sum = 0.0;
         for (uint32_t i = begin; i < end; ++i) sum = sum + plane.tile_sums[i];
         s.partial[P::thread()] = sum;

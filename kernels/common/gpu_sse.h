@@ -30,7 +30,7 @@ struct SseRows {
 
     template <class P>
     EXACTVQ_DEVICE static void run(const Arguments& a, Shared<P>& s) {
-        const uint32_t each = (a.pair.ref.height + P::blocks_x() - 1) / P::blocks_x(), begin = P::block_x() * each, lane = P::thread() % P::kWave;
+        const uint32_t each = divide_up(a.pair.ref.height, P::blocks_x()), begin = P::block_x() * each, lane = P::thread() % P::kWave;
         const uint32_t end = begin + each < a.pair.ref.height ? begin + each : a.pair.ref.height;
         uint64_t sum = 0;
         for (uint32_t y = begin + P::thread() / P::kWave; y < end; y += rows(P::kWave)) {

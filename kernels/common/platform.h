@@ -36,6 +36,9 @@ extern "C" __device__ __forceinline__ void* memcpy(void* to, const void* from, s
 
 namespace exactvq {
 
+// a / b, rounded up.
+EXACTVQ_HD uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
 // Square root, correctly rounded.
 EXACTVQ_HD float root(float x) {
 #if defined(__CUDA_ARCH__) && defined(__CUDACC__)

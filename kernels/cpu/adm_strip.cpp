@@ -10,7 +10,7 @@ namespace exactvq::cpu {
 uint32_t adm_strips(const AdmParameters& parameters, uint32_t workers, uint32_t slots) {
     constexpr uint32_t kLeastRows = 40;  // of scale 0; below, the rows computed twice outweigh what another thread gains
     const uint32_t rows = parameters.scale[0].bottom - parameters.scale[0].top;
-    const uint32_t share = std::min(workers, (2 * workers + slots - 1) / slots);  // two for each worker, so that none waits for the oldest pair
+    const uint32_t share = std::min(workers, divide_up(2 * workers, slots));  // two for each worker, so that none waits for the oldest pair
     return std::max(1u, std::min(share, rows / kLeastRows));
 }
 

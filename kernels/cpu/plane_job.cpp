@@ -44,8 +44,6 @@ namespace {
 
 constexpr uint32_t kSamplesPerStripe = 1u << 16;
 
-uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
-
 // Places for results: enough that threads rarely wait for the fold.
 uint32_t window_for(uint32_t workers, uint32_t stripes) { return std::max(1u, std::min(2 * workers, stripes)); }
 

@@ -40,8 +40,6 @@ struct CudaPlatform {
 #endif
 
     EXACTVQ_DEVICE static void sync() { __syncthreads(); }
-    EXACTVQ_DEVICE static float sqrt(float x) { return root(x); }
-    EXACTVQ_DEVICE static double sqrt(double x) { return root(x); }
 
     template <class T>
     EXACTVQ_DEVICE static T shuffle_down(T v, uint32_t delta) {

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "host/adm_parameters.h"
-#include "host/error.h"
 
 namespace exactvq::gpu {
 namespace {
-
-uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 class Builder {
 public:

@@ -4,7 +4,6 @@
 #ifndef EXACTVQ_TESTS_SIMT_SIMT_PLATFORM_H
 #define EXACTVQ_TESTS_SIMT_SIMT_PLATFORM_H
 
-#include <cmath>
 #include <type_traits>
 
 #include "kernels/common/gpu.h"
@@ -47,8 +46,6 @@ struct SimtPlatform {
     static uint64_t ballot(bool b, EXACTVQ_SIMT_CALLER) { return simt::ballot(b, {file, line}); }
 
     static uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(static_cast<uint64_t>(a) * b >> 32); }
-    static float sqrt(float x) { return std::sqrt(x); }
-    static double sqrt(double x) { return std::sqrt(x); }
 
     static void fence() { simt::fence(); }
     static uint32_t atomic_add(uint32_t* p, uint32_t v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }

@@ -104,8 +104,8 @@ TEST(Simt, WaveOperations) {
 TEST(Simt, Arithmetic) {
     using P = SimtPlatform<64>;
     EXPECT_EQ(P::multiply_high(0xffffffffu, 0xffffffffu), 0xfffffffeu);
-    EXPECT_EQ(P::sqrt(2.0f), 0x1.6a09e6p+0f);
-    EXPECT_EQ(P::sqrt(2.0), 0x1.6a09e667f3bcdp+0);
+    EXPECT_EQ(root(2.0f), 0x1.6a09e6p+0f);
+    EXPECT_EQ(root(2.0), 0x1.6a09e667f3bcdp+0);
 }
 
 // Sum of all values of an array, by block_sum and an atomic addition for each block.
