@@ -207,7 +207,8 @@ MetricList parse_metrics(std::string_view metrics, std::string_view options) {
         if (!scope_known) fail("the option " + quote(full) + " is for " + quote(scope) + ", but no such metric or label is asked for");
         if (!used) {
             std::string known;
-            for (const MetricInfo* info : infos) known += std::string(known.empty() ? "" : "; ") + info->name + ": " + list_options(*info);
+            for (auto info = infos.begin(); info != infos.end(); ++info)
+                if (std::find(infos.begin(), info, *info) == info) known += std::string(known.empty() ? "" : "; ") + (*info)->name + ": " + list_options(**info);
             fail("no metric that is asked for has the option " + quote(full) + " (" + known + ")");
         }
     }

@@ -63,6 +63,9 @@ TEST(ParseMetrics, ErrorsNameWhatIsWrong) {
     EXPECT_NE(parse_error("psnr", "x.enable_mse=1").find("'x'"), std::string::npos);
     EXPECT_NE(parse_error("psnr", "enable_mse=1|").find("key=value"), std::string::npos);
     EXPECT_NE(parse_error("psnr", ".enable_mse=1").find("begins with a dot"), std::string::npos);
+    const std::string two_instances = parse_error("psnr+psnr@a", "nope=1");  // one list of options is enough
+    EXPECT_NE(two_instances.find("psnr: its options are"), std::string::npos);
+    EXPECT_EQ(two_instances.find("psnr: its options are"), two_instances.rfind("psnr: its options are"));
     EXPECT_LT(parse_error(std::string(5000, 'x').c_str(), nullptr).size(), 200u);
     EXPECT_EQ(parse_error("psnr", ""), "");
     EXPECT_NE(parse_error(std::string(100000, '+').c_str(), nullptr).size(), 0u);
