@@ -7,15 +7,12 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cfenv>
 #include <csignal>
 #include <cstdint>
-#include <latch>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -70,32 +67,11 @@ public:
     }
     ~ThreadPool() { join(); }
 
+    uint32_t size() const { return static_cast<uint32_t>(threads_.size()); }
+
     template <class Function>
     void post(Function&& function) {
         boost::asio::post(context_, std::forward<Function>(function));
-    }
-
-    // function(i) for i from 0 to count - 1, on the workers and on this thread; returns when all are done. It must not throw.
-    template <class Function>
-    void run(uint32_t count, const Function& function) {
-        std::atomic<uint32_t> next{0};
-        const auto work = [&] {
-            for (uint32_t i; (i = next.fetch_add(1)) < count;) function(i);
-        };
-        const uint32_t helpers = std::min(count, static_cast<uint32_t>(threads_.size()));
-        std::latch finished(helpers);
-        for (uint32_t i = 0; i < helpers; ++i) {
-            try {
-                post([&] {
-                    work();
-                    finished.count_down();
-                });
-            } catch (...) {  // no memory for the handler: one helper less
-                finished.count_down();
-            }
-        }
-        work();
-        finished.wait();
     }
 
 private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A sequential binary32 sum of non-negative terms, S = S + t for each t in order, computed from pieces that know only the binade of S.
+// A sequential floating-point sum of non-negative terms, S = S + t for each t in order, computed from pieces that know only the binade of S.
 //
-// Let S = m * u with 2^23 <= m < 2^24. While the sum stays in its binade, adding t moves m by a whole number that depends on t and,
-// in ties only, on whether m is odd. So a run of terms is a map from that one bit to an increment:
+// Let S = m * u with 2^23 <= m < 2^24 (binary32; 2^52 and 2^53 in binary64). While the sum stays in its binade, adding t moves m by a whole number that depends
+// on t and, in ties only, on whether m is odd. So a run of terms is a map from that one bit to an increment:
 //     even = bits(E) - bits(B),      E = the run added to B,     B  = the float with S's exponent and mantissa 0 (even)
 //     odd  = bits(O) - bits(B'),     O = the run added to B',    B' = the next float (odd)
 // The map gives the sequential result exactly if m + increment < 2^24. Otherwise some step left the binade: add the run term by term.
@@ -14,42 +14,83 @@
 
 namespace exactvq {
 
-struct OrderedSumMap {
-    uint32_t even, odd;  // increments of m; 2^23 and more always means that the binade was left
-};
-
 inline constexpr uint32_t kFloatMantissa = 0x007fffffu;
 inline constexpr uint32_t kFloatExponent = 0x7f800000u;
 
+template <class Float>
+struct FloatFields;
+template <>
+struct FloatFields<float> {
+    using Bits = uint32_t;
+    static constexpr Bits kMantissa = kFloatMantissa, kExponent = kFloatExponent;
+    EXACTVQ_HD static Bits bits(float value) { return float_bits(value); }
+    EXACTVQ_HD static float value(Bits bits) { return float_from_bits(bits); }
+};
+template <>
+struct FloatFields<double> {
+    using Bits = uint64_t;
+    static constexpr Bits kMantissa = 0x000fffffffffffffu, kExponent = 0x7ff0000000000000u;
+    EXACTVQ_HD static Bits bits(double value) { return double_bits(value); }
+    EXACTVQ_HD static double value(Bits bits) { return double_from_bits(bits); }
+};
+
+template <class Float>
+struct BasicOrderedSumMap {
+    typename FloatFields<Float>::Bits even, odd;  // increments of m; 2^23 (2^52) and more always means that the binade was left
+};
+using OrderedSumMap = BasicOrderedSumMap<float>;
+using DoubleOrderedSumMap = BasicOrderedSumMap<double>;
+
 // False for 0, subnormals, infinity and NaN: there is no binade to map in, add term by term.
-EXACTVQ_HD bool has_binade(float sum) {
-    const uint32_t exponent = float_bits(sum) & kFloatExponent;
-    return exponent != 0 && exponent != kFloatExponent;
+template <class Float>
+EXACTVQ_HD bool has_binade(Float sum) {
+    using Fields = FloatFields<Float>;
+    const typename Fields::Bits exponent = Fields::bits(sum) & Fields::kExponent;
+    return exponent != 0 && exponent != Fields::kExponent;
 }
 
-EXACTVQ_HD OrderedSumMap ordered_sum_map(float sum, const float* terms, uint32_t count, uint32_t stride) {
-    const uint32_t base = float_bits(sum) & kFloatExponent;
-    float even = float_from_bits(base), odd = float_from_bits(base | 1);
-    for (uint32_t i = 0; i < count; ++i) {
-        even = even + terms[static_cast<size_t>(i) * stride];
-        odd = odd + terms[static_cast<size_t>(i) * stride];
+// A run of terms on its way to a map for the binade of `sum`.
+template <class Float>
+class OrderedSumRun {
+    using Fields = FloatFields<Float>;
+
+public:
+    EXACTVQ_HD explicit OrderedSumRun(Float sum) : base_(Fields::bits(sum) & Fields::kExponent), even_(Fields::value(base_)), odd_(Fields::value(base_ | 1)) {}
+
+    EXACTVQ_HD void add(Float term) {
+        even_ = even_ + term;
+        odd_ = odd_ + term;
     }
-    return {float_bits(even) - base, float_bits(odd) - (base | 1)};
+
+    EXACTVQ_HD BasicOrderedSumMap<Float> map() const { return {Fields::bits(even_) - base_, Fields::bits(odd_) - (base_ | 1)}; }
+
+private:
+    const typename Fields::Bits base_;
+    Float even_, odd_;
+};
+
+template <class Float>
+EXACTVQ_HD BasicOrderedSumMap<Float> ordered_sum_map(Float sum, const Float* terms, uint32_t count, uint32_t stride) {
+    OrderedSumRun<Float> run(sum);
+    for (uint32_t i = 0; i < count; ++i) run.add(terms[static_cast<size_t>(i) * stride]);
+    return run.map();
 }
 
 // Applies a map made for the binade of `sum`. False (and `sum` unchanged) if a step of the run left the binade.
-EXACTVQ_HD bool apply_ordered_sum_map(float& sum, const OrderedSumMap& map) {
-    const uint32_t bits = float_bits(sum);
-    const uint32_t increment = bits & 1 ? map.odd : map.even;
-    if (increment > kFloatMantissa || (bits & kFloatMantissa) + increment > kFloatMantissa) return false;
-    sum = float_from_bits(bits + increment);
+template <class Float>
+EXACTVQ_HD bool apply_ordered_sum_map(Float& sum, const BasicOrderedSumMap<Float>& map) {
+    using Fields = FloatFields<Float>;
+    const typename Fields::Bits bits = Fields::bits(sum), increment = bits & 1 ? map.odd : map.even;
+    if (increment > Fields::kMantissa || (bits & Fields::kMantissa) + increment > Fields::kMantissa) return false;
+    sum = Fields::value(bits + increment);
     return true;
 }
 
 // First `a`, then `c`, both made for the same binade. Increments saturate, so that "left the binade" is never lost.
-EXACTVQ_HD OrderedSumMap compose(const OrderedSumMap& a, const OrderedSumMap& c) {
-    const uint32_t limit = kFloatMantissa + 1;
-    OrderedSumMap r;
+template <class Float>
+EXACTVQ_HD BasicOrderedSumMap<Float> compose(const BasicOrderedSumMap<Float>& a, const BasicOrderedSumMap<Float>& c) {
+    constexpr typename FloatFields<Float>::Bits limit = FloatFields<Float>::kMantissa + 1;
+    BasicOrderedSumMap<Float> r;
     r.even = a.even >= limit ? limit : a.even + (a.even & 1 ? c.odd : c.even);
     r.odd = a.odd >= limit ? limit : a.odd + (a.odd & 1 ? c.even : c.odd);
     if (r.even > limit) r.even = limit;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Scheduling on a GPU, once for all vendors: a template over a runtime (runtime.h says what that is). Each pair in flight has a slot with its own stream and
-// memory; no device or pinned memory is allocated for a frame, and nobody waits but for a frame's results.
+// memory; no device or pinned memory is allocated for a frame, and nobody waits but for a frame's results. Frames in system memory are packed into pinned memory
+// by workers; the last one to finish a pair queues its upload and its kernels.
 #ifndef EXACTVQ_KERNELS_GPU_BACKEND_H
 #define EXACTVQ_KERNELS_GPU_BACKEND_H
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -16,6 +19,7 @@
 #include "host/error.h"
 #include "host/thread_pool.h"
 #include "kernels/gpu/plan.h"
+#include "kernels/gpu/staging.h"
 
 namespace exactvq::gpu {
 
@@ -23,11 +27,11 @@ template <class Runtime>
 class GpuBackend final : public Backend {
 public:
     explicit GpuBackend(const BackendConfig& config) : config_(config), runtime_(config) {
-        constexpr uint32_t kCopyThreads = 8;  // more do not copy faster
-        if (!config.device_memory) pool_ = std::make_unique<ThreadPool>(config.threads ? config.threads : std::min(available_cpus(), kCopyThreads));
+        constexpr uint32_t kCopyThreads = 16;  // more do not copy faster: docs/performance.md
         const typename Runtime::Scope scope(runtime_);
         try {
             for (uint32_t i = 0; i < config.slots; ++i) slots_.push_back(std::make_unique<Slot>(*this));
+            if (!config.device_memory) pool_ = std::make_unique<ThreadPool>(config.threads ? config.threads : std::min(available_cpus(), kCopyThreads));
         } catch (...) {
             slots_.clear();  // while their context is current
             throw;
@@ -35,8 +39,10 @@ public:
     }
 
     ~GpuBackend() override {
+        pool_.reset();  // ends what it has begun
         try {
             const typename Runtime::Scope scope(runtime_);
+            for (const auto& slot : slots_) slot->settle();
             slots_.clear();
         } catch (...) {  // the caller's context is gone, and with it all that was in it
             slots_.clear();
@@ -45,10 +51,7 @@ public:
 
     std::string description() const override { return runtime_.description(); }
 
-    void start(uint32_t index, const FramePair& pair, uint64_t* words) override {
-        const typename Runtime::Scope scope(runtime_);
-        slots_[index]->start(pair, words);
-    }
+    void start(uint32_t index, const FramePair& pair, uint64_t* words) override { slots_[index]->start(pair, words); }
 
     bool done(uint32_t index) override {
         const typename Runtime::Scope scope(runtime_);
@@ -103,16 +106,11 @@ private:
                 has_produced_ = true;
                 words_ = count_words(config_.accumulators);
                 plan_ = make_gpu_plan(config_, [this](size_t bytes) { return memory_.allocate(bytes); });
-                results_ = static_cast<uint64_t*>(memory_.allocate_host(8 * (words_ + plan_.launches.size())));
-                for (uint32_t p = 0; p < 3; ++p) {
-                    if (!plan_.planes[p]) continue;
-                    const PlaneSize size = config_.geometry.plane[p];
-                    const size_t step = 2 * (config_.geometry.depth > 8 ? 2 : 1);  // semi-planar chroma is uploaded as it lies
-                    pitch_[p] = (size_t{size.width} * step + 255) / 256 * 256;
-                    if (config_.device_memory) continue;
-                    for (Address& plane : plane_[p]) plane = memory_.allocate(pitch_[p] * size.height);
-                    for (uint8_t*& staging : staging_[p]) staging = static_cast<uint8_t*>(memory_.allocate_host(pitch_[p] * size.height));
-                }
+                results_ = static_cast<uint64_t*>(memory_.allocate_host(8 * plan_.result_words));
+                if (config_.device_memory) return;
+                const size_t bytes = StagingLayout::largest(config_.geometry, plan_.planes);
+                planes_ = memory_.allocate(bytes);
+                staging_ = static_cast<uint8_t*>(memory_.allocate_host(bytes));
             } catch (...) {
                 release();
                 throw;
@@ -122,41 +120,36 @@ private:
         Slot(const Slot&) = delete;
         Slot& operator=(const Slot&) = delete;
 
+        // From here on a failure is one of the frame: it is reported when somebody waits.
         void start(const FramePair& pair, uint64_t* words) {
-            // From the first call that could queue work on, a failure is one of the frame: it is reported when somebody waits.
             out_ = words;
-            failure_.clear();
+            failure_ = nullptr;
             busy_ = true;
-            try {
-                FramePair device = pair;
-                if (config_.device_memory) {
-                    for (void* producer : pair.stream) runtime_.wait_for(stream_, produced_, producer);
-                } else {
-                    copy_to_staging(pair);
-                    for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
-                        if (!plan_.planes[p]) continue;
-                        device.plane[p].ref = upload(pair.plane[p].ref, p, 0);
-                        device.plane[p].main = upload(pair.plane[p].main, p, 1);
-                    }
+            queued_.store(false, std::memory_order_relaxed);
+            if (config_.device_memory) return queue(pair);
+            layout_ = StagingLayout(pair, config_.geometry, plan_.planes);
+            next_stripe_.store(0, std::memory_order_relaxed);
+            const uint32_t workers = std::min(layout_.stripes(), backend_.pool_->size());
+            working_.store(workers, std::memory_order_relaxed);
+            for (uint32_t i = 0; i < workers; ++i) {
+                try {
+                    backend_.pool_->post([this] { copy_stripes(); });
+                } catch (...) {  // no memory for the handler
+                    copy_stripes();
                 }
-                sequence_ = next_sequence();
-                for (GpuLaunch& launch : plan_.launches) {
-                    launch.set(device, sequence_);
-                    runtime_.launch(stream_, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.arguments.data(), launch.arguments.size());
-                }
-                runtime_.download(stream_, results_, plan_.results, 8 * (words_ + plan_.launches.size()));
-                runtime_.record(finished_, stream_);
-            } catch (const Error& error) {
-                failure_ = error.what();
-                failure_status_ = error.status();
             }
         }
 
-        bool done() { return !busy_ || !failure_.empty() || runtime_.finished(finished_); }
+        bool done() {
+            if (!busy_) return true;
+            if (!queued_.load(std::memory_order_acquire)) return false;
+            return failure_ || runtime_.finished(finished_);
+        }
 
         void wait() {
             if (!busy_) return;
-            if (!failure_.empty()) throw Error(failure_status_, failure_);
+            queued_.wait(false, std::memory_order_acquire);
+            if (failure_) std::rethrow_exception(failure_);
             runtime_.synchronize(finished_);
             busy_ = false;  // from here on nothing of this slot is queued
             for (size_t i = 0; i < plan_.launches.size(); ++i) {
@@ -165,6 +158,18 @@ private:
                                                           " for this frame: the driver lost a launch");
             }
             std::copy_n(results_, words_, out_);
+            for (const GpuPlan::Sum& sum : plan_.sums) out_[sum.word] = std::accumulate(results_ + sum.first, results_ + sum.first + sum.count, uint64_t{0});
+        }
+
+        // Waits for what is queued, also by a start that failed.
+        void settle() noexcept {
+            if (!busy_ || !has_event_) return;
+            try {
+                runtime_.record(finished_, stream_);
+                runtime_.synchronize(finished_);
+            } catch (...) {  // the device failed: nothing runs any more
+            }
+            busy_ = false;
         }
 
     private:
@@ -174,76 +179,69 @@ private:
             return ++last;
         }
 
-        static size_t row_bytes(const PlaneView& view) { return size_t{view.width - 1} * view.step + view.word_bytes(); }
-
-        // To pinned memory, in stripes that the workers share out: one thread alone is slower than the bus.
-        void copy_to_staging(const FramePair& pair) {
-            constexpr uint32_t kStripe = 64;  // rows
-            stripes_.clear();
-            for (uint32_t p = 0; p < config_.geometry.planes; ++p)
-                for (uint32_t picture = 0; plan_.planes[p] && picture < 2; ++picture)
-                    for (uint32_t y = 0; y < pair.plane[p].ref.height; y += kStripe) stripes_.push_back({p, picture, y});
-            backend_.pool_->run(static_cast<uint32_t>(stripes_.size()), [&](uint32_t i) {
-                const Copy& s = stripes_[i];
-                const PlaneView& view = s.picture ? pair.plane[s.plane].main : pair.plane[s.plane].ref;
-                const uint32_t end = std::min(view.height, s.first + kStripe);
-                for (uint32_t y = s.first; y < end; ++y) std::memcpy(staging_[s.plane][s.picture] + pitch_[s.plane] * y, view.row(y), row_bytes(view));
-            });
+        // On a worker.
+        void copy_stripes() {
+            for (uint32_t i; (i = next_stripe_.fetch_add(1, std::memory_order_relaxed)) < layout_.stripes();) layout_.copy_stripe(i, staging_);
+            if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue(layout_.packed(planes_));
         }
 
-        // Queues a plane's way to the device. The view of it there.
-        PlaneView upload(const PlaneView& view, uint32_t p, uint32_t picture) {
-            runtime_.upload(stream_, plane_[p][picture], pitch_[p], staging_[p][picture], static_cast<ptrdiff_t>(pitch_[p]), row_bytes(view), view.height);
-            PlaneView device = view;
-            device.data = reinterpret_cast<const uint8_t*>(plane_[p][picture]);
-            device.stride = static_cast<ptrdiff_t>(pitch_[p]);
-            return device;
+        // Queues a pair's way through the device; `device` is where its planes are, or will be after the upload.
+        void queue(const FramePair& device) noexcept {
+            try {
+                const typename Runtime::Scope scope(runtime_);
+                if (config_.device_memory) {
+                    for (void* producer : device.stream) runtime_.wait_for(stream_, produced_, producer);
+                } else {
+                    runtime_.upload(stream_, planes_, layout_.bytes(), staging_, static_cast<ptrdiff_t>(layout_.bytes()), layout_.bytes(), 1);
+                }
+                sequence_ = next_sequence();
+                for (GpuLaunch& launch : plan_.launches) {
+                    launch.set(device, sequence_);
+                    runtime_.launch(stream_, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.arguments.data(), launch.arguments.size());
+                }
+                runtime_.download(stream_, results_, plan_.results, 8 * plan_.result_words);
+                runtime_.record(finished_, stream_);
+            } catch (...) {
+                failure_ = std::current_exception();
+            }
+            queued_.store(true, std::memory_order_release);
+            queued_.notify_all();
         }
 
         void release() noexcept {
-            if (has_event_) {
-                if (busy_) {
-                    try {  // also what a failed start had queued
-                        runtime_.record(finished_, stream_);
-                        runtime_.synchronize(finished_);
-                    } catch (...) {  // the device failed: nothing runs any more
-                    }
-                }
-                runtime_.destroy_event(finished_);
-            }
+            settle();
+            if (has_event_) runtime_.destroy_event(finished_);
             if (has_produced_) runtime_.destroy_event(produced_);
             if (has_stream_) runtime_.destroy_stream(stream_);
             has_event_ = has_produced_ = has_stream_ = false;
         }
 
-        struct Copy {
-            uint32_t plane, picture, first;  // row
-        };
-
         GpuBackend& backend_;
         Runtime& runtime_;
         const BackendConfig& config_;
         Memory memory_;
-        std::vector<Copy> stripes_;
         typename Runtime::Stream stream_{};
         typename Runtime::Event finished_{}, produced_{};
         bool has_stream_ = false, has_event_ = false, has_produced_ = false, busy_ = false;
         GpuPlan plan_;
         size_t words_ = 0;
         uint64_t sequence_ = 0;
-        uint64_t* results_ = nullptr;  // pinned: words, then marks
+        uint64_t* results_ = nullptr;  // pinned; as plan_.results
         uint64_t* out_ = nullptr;
-        std::string failure_;
-        exactvq_status failure_status_ = EXACTVQ_ERROR_DEVICE;
-        size_t pitch_[3] = {};
-        Address plane_[3][2] = {};
-        uint8_t* staging_[3][2] = {};
+
+        StagingLayout layout_;
+        uint8_t* staging_ = nullptr;  // pinned: the pair, packed
+        Address planes_ = 0;          // the same on the device
+        std::atomic<uint32_t> next_stripe_{0}, working_{0};
+
+        std::exception_ptr failure_;  // written before queued_
+        std::atomic<bool> queued_{false};
     };
 
     const BackendConfig config_;
     Runtime runtime_;
-    std::unique_ptr<ThreadPool> pool_;  // copies frames of system memory
     std::vector<std::unique_ptr<Slot>> slots_;
+    std::unique_ptr<ThreadPool> pool_;  // copies frames of system memory
 };
 
 }  // namespace exactvq::gpu

@@ -10,7 +10,7 @@
 
 // clang-format off
 #define EXACTVQ_GPU_KERNELS(X) \
-    X(SseRowsKernel) X(RoundedSseRowsKernel) X(SseSumKernel) \
+    X(SseKernel) X(RoundedSseRowsKernel) X(RoundedSseSumKernel) \
     X(AdmScale0Kernel) X(AdmScale1Kernel) X(AdmScale2Kernel) X(AdmScale3Kernel) X(AdmFoldKernel) \
     X(PsnrHvsTermsKernel) X(PsnrHvsForecastKernel) X(PsnrHvsMapsKernel) X(PsnrHvsSumKernel)
 // clang-format on

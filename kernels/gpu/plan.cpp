@@ -20,15 +20,22 @@ public:
         for (const AccumulatorSpec& spec : config_.accumulators) {
             plan_.planes[spec.plane] = true;
             switch (spec.kind) {
-            case AccumulatorKind::kSse: add_sse(spec.plane, false, word); break;
-            case AccumulatorKind::kRoundedSse: add_sse(spec.plane, true, word); break;
+            case AccumulatorKind::kSse: sse_.push_back({&spec, word}); break;
+            case AccumulatorKind::kRoundedSse: add_rounded_sse(spec.plane, word); break;
             case AccumulatorKind::kAdm: add_adm(spec.adm, word); break;
             case AccumulatorKind::kPsnrHvsSum: psnr_hvs_.push_back({&spec, word}); break;
             }
             word += spec.words();
         }
+        for (size_t i = 0; i < sse_.size(); i += 3) add_sse(i, std::min<size_t>(3, sse_.size() - i));
         for (size_t i = 0; i < psnr_hvs_.size(); i += 3) add_psnr_hvs(i, std::min<size_t>(3, psnr_hvs_.size() - i));
-        plan_.results = allocate_(8 * (word + plan_.launches.size()));
+        plan_.result_words = word + plan_.launches.size();
+        for (const auto& [launch, offset, sum] : sums_) {
+            words_.push_back({launch, offset, plan_.result_words});
+            plan_.sums[sum].first = plan_.result_words;
+            plan_.result_words += plan_.sums[sum].count;
+        }
+        plan_.results = allocate_(8 * plan_.result_words);
         for (size_t i = 0; i < plan_.launches.size(); ++i) {
             GpuLaunch& launch = plan_.launches[i];
             const uint64_t mark = plan_.results + 8 * (word + i);
@@ -64,23 +71,34 @@ private:
     // The last launch writes word `index`, and those after it, through the pointer at `offset` of its arguments.
     void writes_word(size_t offset, size_t index) { words_.push_back({plan_.launches.size() - 1, offset, index}); }
 
-    void add_sse(uint32_t plane, bool rounded, size_t word) {
-        const PlaneSize size = config_.geometry.plane[plane];
-        const uint32_t blocks = divide_up(size.height, 8);
-        uint64_t* sums = memory<uint64_t>(size.height);
-        const auto launch = [&](auto kernel) {
-            using Kernel = decltype(kernel);
-            typename Kernel::Arguments a{};
-            a.sums = sums;
-            add<Kernel>(a, blocks, 1, 1).pairs = {{offsetof(typename Kernel::Arguments, pair), plane}};
-        };
-        rounded ? launch(RoundedSseRowsKernel()) : launch(SseRowsKernel());
-        SseSumKernel::Arguments a{};
-        a.sums = sums;
-        a.count = rounded ? size.height : blocks;
-        a.rounded = rounded;
-        add<SseSumKernel>(a, 1, 1, 1).pairs = {{offsetof(SseSumKernel::Arguments, pair), plane}};
-        writes_word(offsetof(SseSumKernel::Arguments, word), word);
+    // Up to three planes in one launch.
+    void add_sse(size_t first, size_t count) {
+        SseKernel::Arguments a{};
+        uint32_t blocks = 0;
+        std::vector<GpuLaunch::Pair> pairs;
+        for (size_t i = 0; i < count; ++i) {
+            const uint32_t plane = sse_[first + i].spec->plane;
+            a.plane[i].first_block = blocks;
+            a.plane[i].blocks = SseKernel::blocks(config_.geometry.plane[plane].height);
+            blocks += a.plane[i].blocks;
+            pairs.push_back({offsetof(SseKernel::Arguments, plane) + i * sizeof(SsePlane) + offsetof(SsePlane, pair), plane});
+        }
+        for (size_t i = count; i < 3; ++i) a.plane[i].first_block = blocks;
+        add<SseKernel>(a, blocks, 1, 1).pairs = std::move(pairs);
+        for (size_t i = 0; i < count; ++i) {
+            sums_.push_back({plan_.launches.size() - 1, offsetof(SseKernel::Arguments, plane) + i * sizeof(SsePlane) + offsetof(SsePlane, sums), plan_.sums.size()});
+            plan_.sums.push_back({sse_[first + i].word, 0, a.plane[i].blocks});
+        }
+    }
+
+    void add_rounded_sse(uint32_t plane, size_t word) {
+        const uint32_t height = config_.geometry.plane[plane].height;
+        RoundedSseRowsKernel::Arguments rows{};
+        RoundedSseSumKernel::Arguments sum{};
+        sum.sums = rows.sums = memory<uint64_t>(height);
+        add<RoundedSseRowsKernel>(rows, divide_up(height, 8), 1, 1).pairs = {{offsetof(RoundedSseRowsKernel::Arguments, pair), plane}};
+        add<RoundedSseSumKernel>(sum, 1, 1, 1).pairs = {{offsetof(RoundedSseSumKernel::Arguments, pair), plane}};
+        writes_word(offsetof(RoundedSseSumKernel::Arguments, word), word);
     }
 
     void add_adm(const AdmParameters& parameters, size_t word) {
@@ -169,7 +187,10 @@ private:
     struct Word {
         size_t launch, offset, index;
     };
-    struct PsnrHvs {
+    struct BlockSums {
+        size_t launch, offset, sum;
+    };
+    struct Asked {
         const AccumulatorSpec* spec;
         size_t word;
     };
@@ -177,7 +198,8 @@ private:
     const std::function<uint64_t(size_t)>& allocate_;
     GpuPlan plan_;
     std::vector<Word> words_;
-    std::vector<PsnrHvs> psnr_hvs_;
+    std::vector<BlockSums> sums_;
+    std::vector<Asked> sse_, psnr_hvs_;  // launched together
 };
 
 }  // namespace

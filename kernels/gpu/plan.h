@@ -35,7 +35,14 @@ struct GpuLaunch {
 struct GpuPlan {
     std::vector<GpuLaunch> launches;  // in order, on one stream
     bool planes[3] = {};              // that are read
-    uint64_t results = 0;             // device address: the words of all accumulators, then one mark for each launch
+    uint64_t results = 0;             // device address: the words of all accumulators, then one mark for each launch, then sums of blocks
+    size_t result_words = 0;
+
+    // Words that the host adds up from sums of blocks, which are integers.
+    struct Sum {
+        size_t word, first, count;  // of the results
+    };
+    std::vector<Sum> sums;
 };
 
 // `allocate` gives device memory, whose contents are undefined.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Frames per second of whole sessions on GPU 0 through the C API: frames already on the device, and frames in system memory with the share of the copy.
+// Frames per second of whole sessions on GPU 0 through the C API: frames already on the device, and frames in system memory with the share they reach of what
+// the bus carries when nothing else is done.
 //     gpu-bench [--seconds=S] [--sizes=1920x1080,3840x2160] [--content=texture] [--profile]
-// --profile: two 8-bit pairs of each size and nothing else, for a profiler.
+// --profile: two 8-bit pairs of each size with all metrics, two with float_psnr, and nothing else, for a profiler.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "host/error.h"
+#include "host/thread_pool.h"
 #include "kernels/cuda/runtime.h"
 #include "tests/support/picture.h"
 #include "tests/support/session.h"
@@ -47,11 +50,12 @@ public:
                     memory_.push_back(address);
                     frame.plane[p].data = reinterpret_cast<const void*>(address);
                     frame.plane[p].stride = static_cast<ptrdiff_t>(pitch);
-                    if (i == 0) bytes += row * view.height;
+                    if (i == 0) (p == 0 ? luma_bytes : bytes) += row * view.height;
                 }
                 device_.push_back(frame);
             }
         }
+        bytes += luma_bytes;
         runtime_.record(event, stream);
         runtime_.synchronize(event);
         runtime_.destroy_event(event);
@@ -69,7 +73,7 @@ public:
 
     const exactvq_format format;
     const Geometry geometry;
-    size_t bytes = 0;  // of one pair
+    size_t bytes = 0, luma_bytes = 0;  // of one pair
 
 private:
     static constexpr size_t kPairs = 12;
@@ -116,6 +120,29 @@ double frames_per_second(const Clip& clip, const std::string& metrics, bool on_d
     return rate;
 }
 
+// Bytes per second of copies from pinned memory, many in flight.
+double bus_rate(gpu::CudaRuntime& runtime) {
+    constexpr size_t kBytes = size_t{32} << 20, kCopies = 100;
+    const gpu::CudaRuntime::Scope scope(runtime);
+    void* const from = runtime.allocate_host(kBytes);
+    const uint64_t to = runtime.allocate(kBytes);
+    const auto stream = runtime.create_stream();
+    const auto event = runtime.create_event();
+    double best = 0;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const Clock::time_point start = Clock::now();
+        for (size_t i = 0; i < kCopies; ++i) runtime.upload(stream, to, kBytes, from, kBytes, kBytes, 1);
+        runtime.record(event, stream);
+        runtime.synchronize(event);
+        best = std::max(best, static_cast<double>(kBytes * kCopies) / std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    runtime.destroy_event(event);
+    runtime.destroy_stream(stream);
+    runtime.free(to);
+    runtime.free_host(from);
+    return best;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -143,21 +170,27 @@ int main(int argc, char** argv) try {
     BackendConfig config;
     config.geometry = make_geometry(make_format(64, 64, 8, "420"));
     gpu::CudaRuntime runtime(config);
-    std::printf("%s\n%-10s %-5s %-28s %12s %12s %10s\n", runtime.description().c_str(), "size", "bits", "metrics", "device fps", "system fps", "GB/s");
+    const double bus = profile ? 1 : bus_rate(runtime);
+    if (!profile)
+        std::printf("%s, %u CPUs, bus alone %.1f GB/s\n%-10s %-5s %-28s %12s %12s %10s %10s\n", runtime.description().c_str(), available_cpus(), bus / 1e9, "size", "bits",
+                    "metrics", "device fps", "system fps", "GB/s", "of the bus");
     std::stringstream list(sizes);
     for (std::string size; std::getline(list, size, ',');) {
         uint32_t w = 0, h = 0;
         if (std::sscanf(size.c_str(), "%ux%u", &w, &h) != 2) return 2;
         if (profile) {
             seconds = 0;
-            frames_per_second(Clip(runtime, make_format(w, h, 8, "420")), "psnr+psnr_hvs+adm", true, 1, 2);
+            const Clip clip(runtime, make_format(w, h, 8, "420"));
+            for (const char* metrics : {"psnr+psnr_hvs+adm", "float_psnr"}) frames_per_second(clip, metrics, true, 1, 2);
             continue;
         }
         for (uint32_t depth : {8u, 10u}) {
             const Clip clip(runtime, make_format(w, h, depth, "420"));
             for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "psnr+psnr_hvs+adm"}) {
                 const double device = frames_per_second(clip, metrics, true), system = frames_per_second(clip, metrics, false);
-                std::printf("%-10s %-5u %-28s %12.0f %12.0f %10.2f\n", size.c_str(), depth, metrics, device, system, system * static_cast<double>(clip.bytes) / 1e9);
+                const bool luma = std::string(metrics) == "float_psnr" || std::string(metrics) == "adm";  // other planes stay where they are
+                const double rate = system * static_cast<double>(luma ? clip.luma_bytes : clip.bytes);
+                std::printf("%-10s %-5u %-28s %12.0f %12.0f %10.2f %9.0f%%\n", size.c_str(), depth, metrics, device, system, rate / 1e9, 100 * rate / bus);
                 std::fflush(stdout);
             }
         }

@@ -128,12 +128,13 @@ def test_frames_that_are_left_out(ff, cuda, noise, options):
 
 
 def test_early_end(ff, cuda, noise):
-    """ffmpeg stops while frames are in flight. How many are sent on until then is not fixed."""
+    """ffmpeg stops while frames are in flight. How many are sent on until then is not fixed, nor whether main gets one more than the reference before it ends."""
     main, ref = noise("p010le", 1), noise("p010le", 2)
     plain = ff.score(main, ref, "metrics=psnr")
     for backend in ("auto", "cpu"):
         device = score(ff, main, ref, f"metrics=psnr:backend={backend}", cuda, tail=("-frames:v", "2", "-f", "null", "-"))
-        assert len(device.records) >= 2 and plain.out.startswith(device.out), f"{device}\n{plain}"
+        scored = [record for record in device.records if record.lines != ["lavfi.exactvq.paired=0"]]
+        assert len(scored) >= 2 and scored == plain.records[:len(scored)] and device.records[:len(scored)] == scored, f"{device}\n{plain}"
 
 
 def test_end_of_the_device(ff, cuda):

@@ -75,7 +75,7 @@ TEST(Gate, PsnrHvsSummedPerBlock) { expect_noticed(Planted::kBlockSums, make_for
 
 // Right on waves of 32, wrong on waves of 64.
 TEST(Gate, LiteralWaveSize) {
-    const auto counts = differences(Planted::kLiteralWave, make_format(352, 288, 8, "400"), Content::kNoise, kSse);
+    const auto counts = differences(Planted::kLiteralWave, make_format(1200, 64, 8, "400"), Content::kNoise, kSse);
     ASSERT_EQ(counts.size(), 2u);
     EXPECT_EQ(counts[0], 0u);
     EXPECT_GT(counts[1], 0u);

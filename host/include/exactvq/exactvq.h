@@ -141,7 +141,7 @@ typedef struct exactvq_config {
     uint32_t backend;              /* exactvq_backend */
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
     void *device_context;          /* CUcontext to work in, must outlive the session; NULL: the primary context of `device` */
-    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA: threads that copy frames from host memory, 0: up to 8. At most 1024 */
+    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA: threads that copy frames from host memory, 0: up to 16. At most 1024 */
     uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory. The threads are shared out for a full queue:
                                     * who submits and receives one pair at a time sets 1 */
     uint32_t cpu_mask;             /* EXACTVQ_CPU_* */

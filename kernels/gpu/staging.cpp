@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kernels/gpu/staging.h"
+
+#include <algorithm>
+
+#include "kernels/gpu/copy_row.h"
+
+namespace exactvq::gpu {
+namespace {
+
+constexpr uint32_t kStripe = 64;  // rows
+constexpr size_t kRowAlignment = 64, kPlaneAlignment = 256;
+
+size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
+
+// Whether the samples of two planes alternate in the same rows, as in NV12.
+bool interleaved(const PlaneView& a, const PlaneView& b) {
+    const ptrdiff_t word = a.word_bytes(), apart = reinterpret_cast<intptr_t>(b.data) - reinterpret_cast<intptr_t>(a.data);
+    return (apart == word || apart == -word) && a.stride == b.stride && a.step == b.step && a.step == 2 * a.word_bytes();
+}
+
+const PlaneView& view_of(const FramePair& pair, uint32_t plane, uint32_t picture) { return picture ? pair.plane[plane].main : pair.plane[plane].ref; }
+PlaneView& view_of(FramePair& pair, uint32_t plane, uint32_t picture) { return picture ? pair.plane[plane].main : pair.plane[plane].ref; }
+
+}  // namespace
+
+size_t StagingLayout::largest(const Geometry& geometry, const bool (&planes)[3]) {
+    size_t bytes = 0;
+    for (uint32_t p = 0; p < geometry.planes; ++p) {
+        const size_t row = size_t{geometry.plane[p].width} * (geometry.depth > 8 ? 4 : 2);  // interleaved
+        if (planes[p]) bytes += 2 * round_up(round_up(row, kRowAlignment) * geometry.plane[p].height, kPlaneAlignment);
+    }
+    return bytes;
+}
+
+StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]) : pair_(pair), planes_(geometry.planes) {
+    for (uint32_t picture = 0; picture < 2; ++picture) {
+        for (uint32_t p = 0; p < planes_; ++p) {
+            if (!planes[p]) continue;
+            const PlaneView& view = view_of(pair, p, picture);
+            const size_t row = size_t{view.width - 1} * view.step + view.word_bytes();
+            if (p == 1 && planes[2] && interleaved(view, view_of(pair, 2, picture))) {
+                const PlaneView& other = view_of(pair, 2, picture);
+                const uint8_t* first = std::min(view.data, other.data);
+                const View both = pack(first, view.stride, row + view.word_bytes(), view.height);
+                view_[1][picture] = {both.offset + static_cast<size_t>(view.data - first), both.pitch};
+                view_[2][picture] = {both.offset + static_cast<size_t>(other.data - first), both.pitch};
+                break;
+            }
+            view_[p][picture] = pack(view.data, view.stride, row, view.height);
+        }
+    }
+}
+
+StagingLayout::View StagingLayout::pack(const uint8_t* from, ptrdiff_t stride, size_t row_bytes, uint32_t rows) {
+    Block& block = blocks_[count_++];
+    block = {from, stride, row_bytes, round_up(row_bytes, kRowAlignment), bytes_, rows, stripes_};
+    bytes_ += round_up(block.pitch * rows, kPlaneAlignment);
+    stripes_ += divide_up(rows, kStripe);
+    return {block.offset, block.pitch};
+}
+
+void StagingLayout::copy_stripe(uint32_t i, uint8_t* to) const {
+    uint32_t b = count_ - 1;
+    while (i < blocks_[b].first_stripe) --b;
+    const Block& block = blocks_[b];
+    const uint32_t first = (i - block.first_stripe) * kStripe, end = std::min(block.rows, first + kStripe);
+    for (uint32_t y = first; y < end; ++y) copy_row(to + block.offset + block.pitch * y, block.from + static_cast<ptrdiff_t>(y) * block.stride, block.row_bytes);
+    finish_copies();
+}
+
+FramePair StagingLayout::packed(uint64_t at) const {
+    FramePair pair = pair_;
+    for (uint32_t p = 0; p < planes_; ++p) {
+        for (uint32_t picture = 0; picture < 2; ++picture) {
+            PlaneView& view = view_of(pair, p, picture);
+            if (view_[p][picture].pitch == 0) continue;  // not read
+            view.data = reinterpret_cast<const uint8_t*>(at + view_[p][picture].offset);
+            view.stride = static_cast<ptrdiff_t>(view_[p][picture].pitch);
+        }
+    }
+    return pair;
+}
+
+}  // namespace exactvq::gpu

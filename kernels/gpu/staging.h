@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// A pair of frames in system memory on its way to a GPU: packed into pinned memory by many threads, uploaded by one copy.
+#ifndef EXACTVQ_KERNELS_GPU_STAGING_H
+#define EXACTVQ_KERNELS_GPU_STAGING_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "host/backend.h"
+
+namespace exactvq::gpu {
+
+// How the planes of one pair are packed: rows at multiples of 64 bytes, planes at multiples of 256. Interleaved chroma is packed once.
+class StagingLayout {
+public:
+    // Bytes that hold every pair of this geometry, whatever the step of its samples.
+    static size_t largest(const Geometry& geometry, const bool (&planes)[3]);
+
+    StagingLayout() = default;
+    // Of those `planes` that are read.
+    StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]);
+
+    size_t bytes() const { return bytes_; }
+    uint32_t stripes() const { return stripes_; }
+
+    // Copies stripe i, some rows of one plane, to pinned memory at `to`, which is a multiple of 64. Any thread.
+    void copy_stripe(uint32_t i, uint8_t* to) const;
+
+    // The pair where the packed bytes lie at `at`.
+    FramePair packed(uint64_t at) const;
+
+private:
+    struct Block {
+        const uint8_t* from = nullptr;
+        ptrdiff_t stride = 0;
+        size_t row_bytes = 0, pitch = 0, offset = 0;
+        uint32_t rows = 0, first_stripe = 0;
+    };
+    struct View {
+        size_t offset = 0, pitch = 0;
+    };
+
+    View pack(const uint8_t* from, ptrdiff_t stride, size_t row_bytes, uint32_t rows);
+
+    FramePair pair_{};
+    std::array<Block, 6> blocks_{};
+    uint32_t count_ = 0, stripes_ = 0;
+    size_t bytes_ = 0;
+    View view_[3][2];  // ref, main
+    uint32_t planes_ = 0;
+};
+
+}  // namespace exactvq::gpu
+
+#endif  // EXACTVQ_KERNELS_GPU_STAGING_H
