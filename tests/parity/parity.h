@@ -19,7 +19,7 @@
 
 namespace exactvq::test {
 
-// Sanitizer builds are ten times slower: EXACTVQ_TEST_STRIDE=n runs every n-th case of the long tests (never of the sweep of small sizes).
+// Sanitizer builds are ten times slower: EXACTVQ_TEST_STRIDE=n runs every n-th case of the long tests (of the sweep of small sizes every third).
 inline uint32_t stride() {
     const char* text = std::getenv("EXACTVQ_TEST_STRIDE");
     return text ? static_cast<uint32_t>(std::max(1, std::atoi(text))) : 1;
