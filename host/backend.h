@@ -50,6 +50,7 @@ public:
 // Allocates all that measuring needs. Throws Error.
 std::unique_ptr<Backend> make_cpu_backend(const BackendConfig& config);
 std::unique_ptr<Backend> make_cuda_backend(const BackendConfig& config);  // if the build has it (EXACTVQ_CUDA)
+std::unique_ptr<Backend> make_hip_backend(const BackendConfig& config);   // likewise (EXACTVQ_HIP)
 
 }  // namespace exactvq
 

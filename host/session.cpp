@@ -28,7 +28,13 @@ std::unique_ptr<Backend> make_backend(const exactvq_config& config, const Backen
 #else
         throw Error(EXACTVQ_ERROR_UNSUPPORTED, std::string("this build of libexactvq has no CUDA backend: use the CPU backend") + (device ? ", with frames in host memory" : ""));
 #endif
-    case EXACTVQ_BACKEND_HIP: throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no HIP backend: use the CPU backend");
+    case EXACTVQ_BACKEND_HIP:
+        require(!device, "the HIP backend cannot read frames in CUDA memory: use the CUDA backend, or download them", EXACTVQ_ERROR_UNSUPPORTED);
+#ifdef EXACTVQ_HIP
+        return make_hip_backend(backend);
+#else
+        throw Error(EXACTVQ_ERROR_UNSUPPORTED, "this build of libexactvq has no HIP backend: use the CPU backend");
+#endif
     }
     throw Error(EXACTVQ_ERROR_ARGUMENT, "unknown backend " + std::to_string(config.backend));
 }

@@ -18,7 +18,7 @@
 //     shuffle_down(v, n), shuffle_xor(v, mask), shuffle(v, lane), ballot(b)     the whole wave takes part
 //     multiply_high(a, b)                            upper 32 bits of an unsigned product
 //
-// Square roots: root() of platform.h.
+// Square roots: root() of root.h.
 // No kernel relies on cleared memory, on lockstep within a wave, or on an order of blocks.
 #ifndef EXACTVQ_KERNELS_COMMON_GPU_H
 #define EXACTVQ_KERNELS_COMMON_GPU_H

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <initializer_list>
 
-#if defined(__CUDA__) && !defined(__CUDACC__)
-// Clang without the CUDA toolkit: what its headers define.
+#if defined(__clang__) && ((defined(__CUDA__) && !defined(__CUDACC__)) || defined(__HIP__))
+// Clang without the toolkits of CUDA and ROCm: what their headers define.
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
@@ -38,26 +38,6 @@ namespace exactvq {
 
 // a / b, rounded up.
 EXACTVQ_HD uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
-
-// Square root, correctly rounded.
-EXACTVQ_HD float root(float x) {
-#if defined(__CUDA_ARCH__) && defined(__CUDACC__)
-    return __fsqrt_rn(x);
-#elif defined(__CUDA_ARCH__)
-    return __nvvm_sqrt_rn_f(x);
-#else
-    return std::sqrt(x);
-#endif
-}
-EXACTVQ_HD double root(double x) {
-#if defined(__CUDA_ARCH__) && defined(__CUDACC__)
-    return __dsqrt_rn(x);
-#elif defined(__CUDA_ARCH__)
-    return __nvvm_sqrt_rn_d(x);
-#else
-    return std::sqrt(x);
-#endif
-}
 
 EXACTVQ_HD uint32_t float_bits(float value) {
     uint32_t bits;

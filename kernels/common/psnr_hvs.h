@@ -7,6 +7,7 @@
 
 #include "kernels/common/platform.h"
 #include "kernels/common/psnr_hvs_tables.h"
+#include "kernels/common/root.h"
 
 namespace exactvq {
 

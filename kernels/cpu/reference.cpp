@@ -39,4 +39,21 @@ float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask
     return sum;
 }
 
+std::vector<uint64_t> words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair) {
+    std::vector<uint64_t> words;
+    for (const AccumulatorSpec& spec : specs) {
+        const PlanePair& plane = pair.plane[spec.plane];
+        switch (spec.kind) {
+        case AccumulatorKind::kSse: words.push_back(sse(plane)); break;
+        case AccumulatorKind::kRoundedSse: words.push_back(double_bits(rounded_sse(plane))); break;
+        case AccumulatorKind::kPsnrHvsSum: words.push_back(float_bits(psnr_hvs_sum(plane, kPsnrHvsTable[spec.plane], spec.mask))); break;
+        case AccumulatorKind::kAdm:
+            words.resize(words.size() + kAdmWords);
+            adm(plane, spec.adm, words.data() + words.size() - kAdmWords);
+            break;
+        }
+    }
+    return words;
+}
+
 }  // namespace exactvq::reference

@@ -4,9 +4,10 @@
 #ifndef EXACTVQ_KERNELS_CPU_REFERENCE_H
 #define EXACTVQ_KERNELS_CPU_REFERENCE_H
 
-#include "kernels/common/adm.h"
-#include "kernels/common/plane.h"
-#include "kernels/common/psnr_hvs.h"
+#include <cstdint>
+#include <vector>
+
+#include "host/backend.h"
 
 namespace exactvq::reference {
 
@@ -21,6 +22,9 @@ float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask
 
 // ADM's accumulators, kAdmWords of them, of planes of at least kAdmMinSide on both sides.
 void adm(const PlanePair& pair, const AdmParameters& parameters, uint64_t* words);
+
+// The words of all accumulators, one after the other.
+std::vector<uint64_t> words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair);
 
 }  // namespace exactvq::reference
 

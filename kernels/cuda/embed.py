@@ -10,6 +10,10 @@ CUDA is the toolkit's version ("13.0"), ARCHITECTURES the fat binary's machine c
 import argparse
 import pathlib
 import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "gpu"))
+import images_as_data  # noqa: E402
 
 # Version of CUDA whose driver first takes a version of PTX, where it is not (major + 4).minor.
 FIRST_CUDA = {"6.0": "9.0", "6.1": "9.1", "6.2": "9.2", "6.3": "10.0", "6.4": "10.1", "6.5": "10.2"}
@@ -53,20 +57,7 @@ def main():
     if not images:
         parser.error("there is no code to embed")
 
-    assembly = "    .section .rodata\n"
-    declarations = entries = ""
-    for i, (path, cuda, lowest, code) in enumerate(images):
-        path = pathlib.Path(path).resolve()
-        name = f"exactvq_cuda_image_{i}"
-        assembly += (f"    .balign 64\n    .globl {name}\n    .hidden {name}\n    .type {name}, %object\n{name}:\n"
-                     f"    .incbin \"{path}\"\n    .byte 0\n    .size {name}, . - {name}\n")
-        declarations += f"extern \"C\" __attribute__((visibility(\"hidden\"))) const char {name}[];\n"
-        entries += f"    {{{name}, {path.stat().st_size}, {cuda}, {lowest}, \"{code}\"}},\n"
-    assembly += "    .section .note.GNU-stack, \"\", %progbits\n"
-    pathlib.Path(arguments.assembly).write_text(assembly)
-    pathlib.Path(arguments.source).write_text(
-        f"#include \"kernels/cuda/images.h\"\n\n{declarations}\nnamespace exactvq::cuda {{\n\n"
-        f"static const Image kImages[] = {{\n{entries}}};\n\nstd::span<const Image> images() {{ return kImages; }}\n\n}}  // namespace exactvq::cuda\n")
+    images_as_data.write(arguments.assembly, arguments.source, "cuda", [(path, f"{cuda}, {lowest}, \"{code}\"") for path, cuda, lowest, code in images])
 
 
 main()

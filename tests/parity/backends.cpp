@@ -44,24 +44,16 @@ std::vector<BackendUnderTest> backends_under_test(const std::vector<uint32_t>& t
         return {{keeper->description(), &make_cuda_backend}};
     }
 #endif
-    throw std::runtime_error(std::string("EXACTVQ_BACKEND: this build has no backend '") + name + "'");
-}
-
-std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair) {
-    std::vector<uint64_t> words;
-    for (const AccumulatorSpec& spec : specs) {
-        const PlanePair& plane = pair.plane[spec.plane];
-        switch (spec.kind) {
-        case AccumulatorKind::kSse: words.push_back(reference::sse(plane)); break;
-        case AccumulatorKind::kRoundedSse: words.push_back(double_bits(reference::rounded_sse(plane))); break;
-        case AccumulatorKind::kPsnrHvsSum: words.push_back(float_bits(reference::psnr_hvs_sum(plane, kPsnrHvsTable[spec.plane], spec.mask))); break;
-        case AccumulatorKind::kAdm:
-            words.resize(words.size() + kAdmWords);
-            reference::adm(plane, spec.adm, words.data() + words.size() - kAdmWords);
-            break;
-        }
+#ifdef EXACTVQ_HIP
+    if (std::string(name) == "hip") {
+        BackendConfig config;
+        config.geometry = make_geometry(make_format(16, 16, 8, "400"));
+        config.accumulators = {{AccumulatorKind::kSse, 0, {}, {}}};
+        static const std::unique_ptr<Backend> keeper = make_hip_backend(config);
+        return {{keeper->description(), &make_hip_backend}};
     }
-    return words;
+#endif
+    throw std::runtime_error(std::string("EXACTVQ_BACKEND: this build has no backend '") + name + "'");
 }
 
 std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry) {

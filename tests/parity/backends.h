@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/backend.h"
+#include "kernels/cpu/reference.h"
 
 namespace exactvq::test {
 
@@ -21,11 +22,11 @@ struct BackendUnderTest {
 // CPU: every SIMD level of this CPU, with `threads` workers each.
 std::vector<BackendUnderTest> cpu_backends(const std::vector<uint32_t>& threads);
 
-// What the tests are run on: the CPU, or with EXACTVQ_BACKEND=cuda the GPU.
+// What the tests are run on: the CPU, or with EXACTVQ_BACKEND=cuda or hip the GPU.
 std::vector<BackendUnderTest> backends_under_test(const std::vector<uint32_t>& threads);
 
 // Accumulators by the reference loops.
-std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair);
+inline std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair) { return reference::words(specs, pair); }
 
 // Every accumulator that exists for a geometry; of adm, which has many parameters, a few.
 std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry);

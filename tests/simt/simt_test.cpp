@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/simt/sanitizers.h"
+#include "kernels/common/root.h"
 #include "tests/simt/simt_platform.h"
 
 namespace exactvq::gpu {
