@@ -23,7 +23,8 @@ SHARED = PROJECT.parent / "shared"
 RELEASES = ["7.1", "8.1", "5.1", "9.0"]
 LONG = {"7.1": {"EXACTVQ_SLOW": 1, "EXACTVQ_REPEAT": 200}}  # the long cases run with one release
 
-WITH_TESTS = ("-Dtests=true", "-Dcuda=enabled", "-Dnvidia_archs=sm_75,sm_90")  # of the machine code that nvcc makes, if it is there, a short list
+# Of machine code a short list; NVIDIA's is made where nvcc is installed.
+WITH_TESTS = ("-Dtests=true", "-Dcuda=enabled", "-Dnvidia_archs=sm_75,sm_90", "-Dhip=enabled", "-Damd_archs=gfx906,gfx90a,gfx1030,gfx1036,gfx1100")
 
 totals = {"passed": 0, "failed": 0, "skipped": 0}
 problems = []
@@ -109,12 +110,16 @@ def library():
 
 
 def gpu():
-    """GPU kernels on the CPU, the gate that plants mistakes in them, the CUDA runtime on a stand-in for the driver, and the code that was compiled for GPUs."""
+    """GPU kernels on the CPU, the gate that plants mistakes in them, the runtimes of CUDA and HIP on stand-ins, and the code that was compiled for GPUs."""
     if not command("scripts/build-library", *WITH_TESTS):
         return fail("gpu: does not build")
     for name in ("simt", "simt-parity", "gate", "cuda"):
         program(f"gpu {name}", BUILD / f"lib/tests/{name}-tests")
-    for name, problem in (("cuda-ptx", "PTX with contracted or approximate arithmetic"), ("cuda-contracted-ptx", "the check of PTX does not notice contraction")):
+    stand_in = {"LD_LIBRARY_PATH": BUILD / "lib/tests"}
+    program("gpu hip", BUILD / "lib/tests/hip-tests", **stand_in)
+    program("gpu hip parity", BUILD / "lib/tests/parity-tests", "--gtest_filter=*Garbage*:*WideRows*", EXACTVQ_BACKEND="hip", **stand_in)
+    for name, problem in (("cuda-ptx", "PTX with contracted or approximate arithmetic"), ("cuda-contracted-ptx", "the check of PTX does not notice contraction"),
+                          ("hip-isa", "machine code with contracted or approximate arithmetic"), ("hip-contracted-isa", "the check of machine code does not notice contraction")):
         if command("meson", "test", "-C", BUILD / "lib", "--no-rebuild", name):
             totals["passed"] += 1
         else:
@@ -131,7 +136,7 @@ def scripts():
 def sanitizer(name, options, steps):
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
-        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", "-Dcuda=disabled", *options):
+        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", "-Dcuda=disabled", "-Dhip=disabled", *options):
             return fail(f"{name}: meson setup")
     programs = [f"tests/{test}" for test, _, _ in steps] + ["tests/golden-gen"]  # the build of everything takes minutes more
     if not command("ninja", "-C", folder, *programs):
@@ -204,7 +209,7 @@ def prepare_ffmpeg(release, prefix=None, library=BUILD / "prefix", options=(), *
 
 
 def ffmpeg(release):
-    if not command("scripts/build-library"):
+    if not command("scripts/build-library", *WITH_TESTS):
         return fail(f"ffmpeg {release}: the library does not build")
     if source_of(release) is None:
         if release == "7.1":

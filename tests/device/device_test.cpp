@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Sessions on a real NVIDIA GPU, through the C API. Skips where there is none; EXACTVQ_REQUIRE_GPU=1 makes that a failure.
+// Sessions on a real NVIDIA GPU, through the C API. Skips where there is none; EXACTVQ_REQUIRE_GPU=1 makes that a failure. With EXACTVQ_BACKEND=hip the sessions
+// go through the HIP backend, on tests/hip-on-cuda.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -70,8 +71,13 @@ std::vector<std::pair<int, uint64_t>> score(const Case& c, uint32_t backend, uin
     return result;
 }
 
+uint32_t device_backend() {
+    const char* name = std::getenv("EXACTVQ_BACKEND");
+    return name && std::string(name) == "hip" ? EXACTVQ_BACKEND_HIP : EXACTVQ_BACKEND_CUDA;
+}
+
 void expect_equal(const Case& c, uint32_t seed) {
-    const auto device = score(c, EXACTVQ_BACKEND_CUDA, seed), host = score(c, EXACTVQ_BACKEND_CPU, seed);
+    const auto device = score(c, device_backend(), seed), host = score(c, EXACTVQ_BACKEND_CPU, seed);
     EXPECT_FALSE(host.empty());
     EXPECT_EQ(device, host) << c.width << "x" << c.height << ", depth " << c.depth << ", " << c.chroma << ", " << c.metrics << ", seed " << seed;
 }
