@@ -89,6 +89,7 @@ double frames_per_second(const Clip& clip, const std::string& metrics, bool on_d
     o.format = clip.format;
     o.frames_in_flight = least < 8 ? 1 : 8;
     o.backend = EXACTVQ_BACKEND_CUDA;
+    o.threads = 0;
     o.memory = on_device ? EXACTVQ_MEMORY_CUDA : EXACTVQ_MEMORY_HOST;
     exactvq_session* session;
     if (open_session(o, &session) != EXACTVQ_OK) {
