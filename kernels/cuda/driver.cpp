@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/cuda/driver.h"
 
-#include <dlfcn.h>
-
 #include "host/error.h"
 
 namespace exactvq::cuda {
 
-void Driver::Close::operator()(void* library) const { dlclose(library); }
-
-Driver::Driver(const char* library) {
-    // The driver keeps threads and handlers of its own, so its code stays in the process once it is there.
-    library_.reset(dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE));
-    if (!library_) {
-        const char* reason = dlerror();
-        throw Error(EXACTVQ_ERROR_DEVICE, "there is no NVIDIA driver (" + std::string(reason ? reason : library) + "): install it or use the CPU backend");
-    }
+Driver::Driver(const char* library) : library_({&library, 1}) {
+    if (!library_.is_open()) throw Error(EXACTVQ_ERROR_DEVICE, "there is no NVIDIA driver (" + library_.reason() + "): install it or use the CPU backend");
     const auto find = [&](const char* symbol) {
-        void* function = dlsym(library_.get(), symbol);
-        if (function) return function;
-        throw Error(EXACTVQ_ERROR_DEVICE, "the NVIDIA driver is too old, its " + std::string(library) + " has no " + symbol + ": update the driver");
+        if (void* function = library_.find(symbol)) return function;
+        throw Error(EXACTVQ_ERROR_DEVICE, "the NVIDIA driver is too old, its " + library_.name() + " has no " + symbol + ": update the driver");
     };
 #define EXACTVQ_CUDA_OPEN(name_, symbol, parameters) \
     name_.name = #name_; \

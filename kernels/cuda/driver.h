@@ -6,8 +6,9 @@
 #define EXACTVQ_KERNELS_CUDA_DRIVER_H
 
 #include <cstddef>
-#include <memory>
 #include <string>
+
+#include "kernels/gpu/library.h"
 
 namespace exactvq::cuda {
 
@@ -91,41 +92,22 @@ static_assert(sizeof(void*) == 8 && sizeof(Copy2D) == 128);
       (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
        Stream stream, void** parameters, void** extra))
 
-// A function of the driver that knows its name.
-template <class Signature>
-struct Call {
-    const char* name = nullptr;
-    Signature* function = nullptr;
-};
-
-class Driver {
+class Driver : public gpu::Caller<Driver, Result> {
 public:
     // Opens the driver's library and initialises it. Throws Error.
     explicit Driver(const char* library);
 
-#define EXACTVQ_CUDA_MEMBER(name, symbol, parameters) Call<Result parameters> name;
+#define EXACTVQ_CUDA_MEMBER(name, symbol, parameters) gpu::Call<Result parameters> name;
     EXACTVQ_CUDA_FUNCTIONS(EXACTVQ_CUDA_MEMBER)
 #undef EXACTVQ_CUDA_MEMBER
 
     int version() const { return version_; }  // of CUDA that the driver supports: 1000 * major + 10 * minor
 
-    // A call whose result the caller looks at.
-    template <class... Parameters, class... Arguments>
-    Result attempt(const Call<Result(Parameters...)>& call, Arguments... arguments) const {
-        return call.function(arguments...);
-    }
-    // A call that must succeed. Throws Error with its name and the driver's name of what went wrong.
-    template <class... Parameters, class... Arguments>
-    void call(const Call<Result(Parameters...)>& call, Arguments... arguments) const {
-        if (const Result result = call.function(arguments...); result != kSuccess) fail(call.name, result);
-    }
+    // Throws Error with the name of the call and the driver's name of what went wrong.
     [[noreturn]] void fail(const char* call, Result result, const std::string& more = {}) const;
 
 private:
-    struct Close {
-        void operator()(void* library) const;
-    };
-    std::unique_ptr<void, Close> library_;
+    const gpu::Library library_;
     int version_ = 0;
 };
 

@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/hip/driver.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
 #include <cctype>
+#include <memory>
 #include <string_view>
 
 #include "host/error.h"
 
 namespace exactvq::hip {
 
-void Driver::Close::operator()(void* library) const { dlclose(library); }
-
-Driver::Driver(std::span<const char* const> libraries) {
-    std::string reason, found;
-    for (const char* name : libraries) {
-        // The runtime keeps threads and handlers of its own, so its code stays in the process once it is there.
-        library_.reset(dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE));
-        found = name;
-        if (library_) break;
-        const char* text = dlerror();
-        if (reason.empty()) reason = text ? text : name;
-    }
-    if (!library_) throw Error(EXACTVQ_ERROR_DEVICE, "there is no HIP runtime (" + reason + "): install ROCm or use the CPU backend");
+Driver::Driver(std::span<const char* const> libraries) : library_(libraries) {
+    if (!library_.is_open()) throw Error(EXACTVQ_ERROR_DEVICE, "there is no HIP runtime (" + library_.reason() + "): install ROCm or use the CPU backend");
     const auto find = [&](const char* symbol) {
-        void* function = dlsym(library_.get(), symbol);
-        if (function) return function;
-        throw Error(EXACTVQ_ERROR_DEVICE, "the HIP runtime is too old, its " + found + " has no " + symbol + ": install a newer ROCm");
+        if (void* function = library_.find(symbol)) return function;
+        throw Error(EXACTVQ_ERROR_DEVICE, "the HIP runtime is too old, its " + library_.name() + " has no " + symbol + ": install a newer ROCm");
     };
 #define EXACTVQ_HIP_OPEN(name_, parameters) \
     name_.name = #name_; \
@@ -36,7 +22,7 @@ Driver::Driver(std::span<const char* const> libraries) {
 #undef EXACTVQ_HIP_OPEN
     error_name_ = reinterpret_cast<const char* (*)(Result)>(find("hipGetErrorName"));
     error_text_ = reinterpret_cast<const char* (*)(Result)>(find("hipGetErrorString"));
-    void* properties = dlsym(library_.get(), "hipGetDevicePropertiesR0600");  // since ROCm 6
+    void* properties = library_.find("hipGetDevicePropertiesR0600");  // since ROCm 6
     properties_ = reinterpret_cast<Result (*)(Properties*, int)>(properties ? properties : find("hipGetDeviceProperties"));
 
     const Result result = attempt(hipInit, 0u);

@@ -6,9 +6,10 @@
 #define EXACTVQ_KERNELS_HIP_DRIVER_H
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
+
+#include "kernels/gpu/library.h"
 
 namespace exactvq::hip {
 
@@ -67,42 +68,23 @@ struct Properties {
       (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
        Stream stream, void** parameters, void** extra))
 
-// A function of HIP that knows its name.
-template <class Signature>
-struct Call {
-    const char* name = nullptr;
-    Signature* function = nullptr;
-};
-
-class Driver {
+class Driver : public gpu::Caller<Driver, Result> {
 public:
     // Opens the first library of these that is there, and initialises it. Throws Error.
     explicit Driver(std::span<const char* const> libraries);
 
-#define EXACTVQ_HIP_MEMBER(name, parameters) Call<Result parameters> name;
+#define EXACTVQ_HIP_MEMBER(name, parameters) gpu::Call<Result parameters> name;
     EXACTVQ_HIP_FUNCTIONS(EXACTVQ_HIP_MEMBER)
 #undef EXACTVQ_HIP_MEMBER
 
     // "gfx90a:sramecc+:xnack-", or "" if HIP does not tell.
     std::string architecture(int device) const;
 
-    // A call whose result the caller looks at.
-    template <class... Parameters, class... Arguments>
-    Result attempt(const Call<Result(Parameters...)>& call, Arguments... arguments) const {
-        return call.function(arguments...);
-    }
-    // A call that must succeed. Throws Error with its name and HIP's name of what went wrong.
-    template <class... Parameters, class... Arguments>
-    void call(const Call<Result(Parameters...)>& call, Arguments... arguments) const {
-        if (const Result result = call.function(arguments...); result != kSuccess) fail(call.name, result);
-    }
+    // Throws Error with the name of the call and the HIP runtime's name of what went wrong.
     [[noreturn]] void fail(const char* call, Result result) const;
 
 private:
-    struct Close {
-        void operator()(void* library) const;
-    };
-    std::unique_ptr<void, Close> library_;
+    const gpu::Library library_;
     const char* (*error_name_)(Result) = nullptr;
     const char* (*error_text_)(Result) = nullptr;
     Result (*properties_)(Properties*, int) = nullptr;
