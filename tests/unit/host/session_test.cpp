@@ -201,7 +201,13 @@ TEST(Session, WrongConfigurationsAreRefused) {
 #ifndef EXACTVQ_CUDA
         {"no CUDA backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_CUDA; }},
 #endif
+#ifndef EXACTVQ_HIP
         {"no HIP backend", [](exactvq_config& c) { c.backend = EXACTVQ_BACKEND_HIP; }},
+#endif
+        {"the HIP backend cannot read frames in CUDA memory", [](exactvq_config& c) {
+             c.memory = EXACTVQ_MEMORY_CUDA;
+             c.backend = EXACTVQ_BACKEND_HIP;
+         }},
         {"unknown backend", [](exactvq_config& c) { c.backend = 7; }},
         {"threads", [](exactvq_config& c) { c.threads = 1025; }},
         {"frames_in_flight", [](exactvq_config& c) { c.frames_in_flight = 257; }},
