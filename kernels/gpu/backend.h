@@ -128,6 +128,7 @@ private:
             queued_.store(false, std::memory_order_relaxed);
             if (config_.device_memory) return queue(pair);
             layout_ = StagingLayout(pair, config_.geometry, plan_.planes);
+            if (layout_.stripes() == 0) return queue(pair);  // nothing is read: no metric has a value at this depth or size
             next_stripe_.store(0, std::memory_order_relaxed);
             const uint32_t workers = std::min(layout_.stripes(), backend_.pool_->size());
             working_.store(workers, std::memory_order_relaxed);
@@ -191,7 +192,7 @@ private:
                 const typename Runtime::Scope scope(runtime_);
                 if (config_.device_memory) {
                     for (void* producer : device.stream) runtime_.wait_for(stream_, produced_, producer);
-                } else {
+                } else if (layout_.bytes() > 0) {
                     runtime_.upload(stream_, planes_, layout_.bytes(), staging_, static_cast<ptrdiff_t>(layout_.bytes()), layout_.bytes(), 1);
                 }
                 sequence_ = next_sequence();
@@ -199,7 +200,7 @@ private:
                     launch.set(device, sequence_);
                     runtime_.launch(stream_, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.arguments.data(), launch.arguments.size());
                 }
-                runtime_.download(stream_, results_, plan_.results, 8 * plan_.result_words);
+                if (plan_.result_words > 0) runtime_.download(stream_, results_, plan_.results, 8 * plan_.result_words);
                 runtime_.record(finished_, stream_);
             } catch (...) {
                 failure_ = std::current_exception();

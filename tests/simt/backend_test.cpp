@@ -161,6 +161,23 @@ TEST(GpuBackend, EndsWithPairsInFlight) {
     }
 }
 
+// A session may ask for metrics that have no value at its depth: its pairs are done all the same.
+TEST(GpuBackend, NothingToMeasure) {
+    for (bool device_memory : {false, true}) {
+        const Material pictures(16, 16, Layout::kPlanar, device_memory);
+        BackendConfig config = pictures.config;
+        config.accumulators.clear();
+        gpu::SimtOptions options;
+        const auto backend = simt_backends(options)[0].make(config);
+        for (uint32_t i = 0; i < 5; ++i) {
+            backend->start(i % 3, pictures.pairs[0], nullptr);
+            for (uint32_t n = 0; n < 100 && !backend->done(i % 3); ++n) {}
+            ASSERT_TRUE(backend->done(i % 3));
+            backend->wait(i % 3);
+        }
+    }
+}
+
 // Planes of every layout, interleaved chroma packed once, reach the device.
 TEST(GpuBackend, PacksEveryLayout) {
     for (uint32_t layout = 0; layout < static_cast<uint32_t>(Layout::kCount); ++layout) {

@@ -21,7 +21,7 @@ const char* name(Content content) {
 }
 
 const char* name(Layout layout) {
-    static const char* const names[] = {"planar", "padded", "bottom-up", "unaligned", "semi-planar", "high-bits", "p010", "every-second"};
+    static const char* const names[] = {"planar", "padded", "bottom-up", "unaligned", "semi-planar", "high-bits", "p010", "nv21", "every-second"};
     return names[static_cast<int>(layout)];
 }
 
@@ -89,7 +89,7 @@ ContentPair make_content(Content content, const Geometry& geometry, uint32_t see
 }
 
 Picture::Picture(const Samples* planes, const Geometry& geometry, Layout layout) : planes_(geometry.planes) {
-    const bool semi_planar = layout == Layout::kSemiPlanar || layout == Layout::kP010;
+    const bool semi_planar = layout == Layout::kSemiPlanar || layout == Layout::kP010 || layout == Layout::kNv21;
     const uint32_t bytes = geometry.depth > 8 ? 2 : 1;
     const uint32_t shift = geometry.depth > 8 && (layout == Layout::kHighBits || layout == Layout::kP010) ? 16 - geometry.depth : 0;
     for (uint32_t p = 0; p < planes_; ++p) {
@@ -101,13 +101,13 @@ Picture::Picture(const Samples* planes, const Geometry& geometry, Layout layout)
         PlaneView& view = views_[p];
         uint8_t* base;
         if (semi_planar && p == 2) {
-            base = const_cast<uint8_t*>(views_[1].data) + bytes;
+            base = const_cast<uint8_t*>(views_[1].data) + (layout == Layout::kNv21 ? -static_cast<ptrdiff_t>(bytes) : static_cast<ptrdiff_t>(bytes));
         } else {
             const size_t offset = layout == Layout::kUnaligned ? 1 : 0;
             const size_t size = offset + (samples.height ? (samples.height - 1) * stride + row : 0);
             memory_.emplace_back(new uint8_t[size]);
             std::memset(memory_.back().get(), 0xa5, size);
-            base = memory_.back().get() + offset;
+            base = memory_.back().get() + offset + (layout == Layout::kNv21 && p == 1 ? bytes : 0);
         }
         view.width = samples.width;
         view.height = samples.height;

@@ -46,6 +46,7 @@ enum class Layout {
     kSemiPlanar,  // Cb and Cr interleaved (NV12)
     kHighBits,    // value at the top of the word (P010 without the interleaving)
     kP010,        // both
+    kNv21,        // semi-planar, Cr first
     kEverySecond, // every plane with a foreign sample between two of its own
     kCount
 };

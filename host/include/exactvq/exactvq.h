@@ -87,7 +87,7 @@ typedef struct exactvq_format {
 } exactvq_format;
 
 /* One plane of one frame. Sample (x, y) is read at data + y * stride + x * step and is worth (word >> shift), where word is one
- * byte at depth 8, else a 16-bit word in the machine's byte order. Nothing outside the plane's width x height samples is read. */
+ * byte at depth 8, else a 16-bit word in the machine's byte order. Nothing before the first or behind the last sample of a row is read. */
 typedef struct exactvq_plane {
     const void *data;  /* first sample of the top row; no alignment needed in host memory */
     ptrdiff_t stride;  /* bytes from one row to the next; negative for bottom-up pictures */
@@ -141,7 +141,7 @@ typedef struct exactvq_config {
     uint32_t backend;              /* exactvq_backend */
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
     void *device_context;          /* CUcontext to work in, must outlive the session; NULL: the primary context of `device` */
-    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA: threads that copy frames from host memory, 0: up to 16. At most 1024 */
+    uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA and HIP: threads that copy frames from host memory, 0: up to 16. At most 1024 */
     uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory. The threads are shared out for a full queue:
                                     * who submits and receives one pair at a time sets 1 */
     uint32_t cpu_mask;             /* EXACTVQ_CPU_* */
