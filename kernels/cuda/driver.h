@@ -79,6 +79,7 @@ static_assert(sizeof(void*) == 8 && sizeof(Copy2D) == 128);
     X(cuMemHostAlloc, cuMemHostAlloc, (void** memory, size_t size, unsigned flags)) \
     X(cuMemFreeHost, cuMemFreeHost, (void* memory)) \
     X(cuMemcpy2DAsync, cuMemcpy2DAsync_v2, (const Copy2D* copy, Stream stream)) \
+    X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (Address to, const void* from, size_t size, Stream stream)) \
     X(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void* to, Address from, size_t size, Stream stream)) \
     X(cuStreamCreate, cuStreamCreate, (Stream * stream, unsigned flags)) \
     X(cuStreamDestroy, cuStreamDestroy_v2, (Stream stream)) \

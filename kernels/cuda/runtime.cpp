@@ -135,14 +135,15 @@ void CudaRuntime::destroy_event(Event event) noexcept {
 
 void CudaRuntime::upload(Stream stream, Address dst, size_t dst_pitch, const void* src, ptrdiff_t src_pitch, size_t width_bytes, size_t rows) {
     if (width_bytes == 0 || rows == 0) return;
+    if (rows == 1) return driver_.call(driver_.cuMemcpyHtoDAsync, dst, src, width_bytes, stream);  // may be longer than any pitch
     cuda::Copy2D copy{};
     copy.source_type = cuda::kMemoryHost;
     copy.destination_type = cuda::kMemoryDevice;
     copy.width_bytes = width_bytes;
     // The driver wants rows in ascending order that do not overlap.
-    const bool at_once = rows == 1 || (src_pitch >= 0 && static_cast<size_t>(src_pitch) >= width_bytes && src_pitch <= INT_MAX);
+    const bool at_once = src_pitch >= 0 && static_cast<size_t>(src_pitch) >= width_bytes && src_pitch <= INT_MAX;
     copy.rows = at_once ? rows : 1;
-    copy.source_pitch = at_once && rows > 1 ? static_cast<size_t>(src_pitch) : width_bytes;
+    copy.source_pitch = at_once ? static_cast<size_t>(src_pitch) : width_bytes;
     copy.destination_pitch = copy.rows > 1 ? dst_pitch : width_bytes;
     for (size_t y = 0; y < rows; y += copy.rows) {
         copy.source_host = static_cast<const uint8_t*>(src) + static_cast<ptrdiff_t>(y) * src_pitch;

@@ -151,7 +151,7 @@ EXPORT Result hipMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size
     return forward(&cuda::Driver::cuMemcpy2DAsync, static_cast<const cuda::Copy2D*>(&copy), stream_of(stream));
 }
 EXPORT Result hipMemcpyAsync(void* to, const void* from, size_t size, CopyKind kind, Stream stream) {
-    if (kind == kHostToDevice) return hipMemcpy2DAsync(to, size, from, size, size, 1, kind, stream);
+    if (kind == kHostToDevice) return forward(&cuda::Driver::cuMemcpyHtoDAsync, address_of(to), from, size, stream_of(stream));
     if (kind != kDeviceToHost) return kInvalidValue;
     return forward(&cuda::Driver::cuMemcpyDtoHAsync, to, address_of(from), size, stream_of(stream));
 }

@@ -249,12 +249,20 @@ EXPORT Result cuMemFreeHost(void* memory) {
 EXPORT Result cuMemcpy2DAsync_v2(const Copy2D* copy, Stream stream) {
     ENTER(true);
     if (!state.streams.count(stream)) return kInvalidHandle;
-    if (copy->source_type != kMemoryHost || copy->destination_type != kMemoryDevice || copy->source_pitch < copy->width_bytes ||
+    constexpr size_t kLargestPitch = 0x7fffffff;  // as the real one
+    if (copy->source_pitch > kLargestPitch || copy->destination_pitch > kLargestPitch || copy->source_type != kMemoryHost || copy->destination_type != kMemoryDevice || copy->source_pitch < copy->width_bytes ||
         copy->destination_pitch < copy->width_bytes || !inside(copy->destination_device, (copy->rows - 1) * copy->destination_pitch + copy->width_bytes))
         return kInvalidValue;
     for (size_t y = 0; y < copy->rows; ++y)
         memcpy(reinterpret_cast<char*>(copy->destination_device) + y * copy->destination_pitch,
                static_cast<const char*>(copy->source_host) + y * copy->source_pitch, copy->width_bytes);
+    return kSuccess;
+}
+EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t size, Stream stream) {
+    ENTER(true);
+    if (!state.streams.count(stream)) return kInvalidHandle;
+    if (!inside(to, size)) return kInvalidValue;
+    memcpy(reinterpret_cast<char*>(to), from, size);
     return kSuccess;
 }
 EXPORT Result cuMemcpyDtoHAsync_v2(void* to, Address from, size_t size, Stream stream) {
