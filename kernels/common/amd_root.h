@@ -9,23 +9,15 @@
 
 namespace exactvq {
 
-#if defined(__AMDGCN__)
 EXACTVQ_HD float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 EXACTVQ_HD double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
-#else
-inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
-inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
-#endif
 
 // The root s of x, given one that is at most one unit u in the last place off: s is right if and only if s * (s - u) < x <= s * (s + u) (Tuckerman). Signs
 // of a * b - c survive the rounding of a fused multiply-add.
-EXACTVQ_HD float repaired_root(float x, float s) {
-    const float below = float_from_bits(float_bits(s) - 1), above = float_from_bits(float_bits(s) + 1);
-    if (fused(-below, s, x) <= 0) return below;
-    return fused(-above, s, x) > 0 ? above : s;
-}
-EXACTVQ_HD double repaired_root(double x, double s) {
-    const double below = double_from_bits(double_bits(s) - 1), above = double_from_bits(double_bits(s) + 1);
+template <class Float>
+EXACTVQ_HD Float repaired_root(Float x, Float s) {
+    using Fields = FloatFields<Float>;
+    const Float below = Fields::value(Fields::bits(s) - 1), above = Fields::value(Fields::bits(s) + 1);
     if (fused(-below, s, x) <= 0) return below;
     return fused(-above, s, x) > 0 ? above : s;
 }
@@ -33,7 +25,7 @@ EXACTVQ_HD double repaired_root(double x, double s) {
 // Of 0 and of positive numbers. `sqrt` approximates.
 template <class Sqrt>
 EXACTVQ_HD float amd_root(float x, Sqrt sqrt) {
-    if (!(x > 0.0f && x < float_from_bits(0x7f800000u))) return x;
+    if (!(x > 0.0f && x < float_from_bits(kFloatExponent))) return x;
     const bool small = x < 0x1p-96f;  // residuals must be normal
     const float scaled = small ? x * 0x1p32f : x, s = repaired_root(scaled, sqrt(scaled));
     return small ? s * 0x1p-16f : s;
@@ -42,7 +34,7 @@ EXACTVQ_HD float amd_root(float x, Sqrt sqrt) {
 // Likewise; `rsq` approximates 1 / sqrt(x).
 template <class Rsq>
 EXACTVQ_HD double amd_root(double x, Rsq rsq) {
-    if (!(x > 0.0 && x < double_from_bits(0x7ff0000000000000u))) return x;
+    if (!(x > 0.0 && x < double_from_bits(FloatFields<double>::kExponent))) return x;
     const bool small = x < 0x1p-767;
     const double scaled = small ? x * 0x1p256 : x, y = rsq(scaled);
     double g = scaled * y, h = 0.5 * y;  // Goldschmidt: g to the root, h to half its reciprocal

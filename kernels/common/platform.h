@@ -63,6 +63,27 @@ EXACTVQ_HD double double_from_bits(uint64_t bits) {
     return value;
 }
 
+// The parts of a float.
+inline constexpr uint32_t kFloatMantissa = 0x007fffffu;
+inline constexpr uint32_t kFloatExponent = 0x7f800000u;
+
+template <class Float>
+struct FloatFields;
+template <>
+struct FloatFields<float> {
+    using Bits = uint32_t;
+    static constexpr Bits kMantissa = kFloatMantissa, kExponent = kFloatExponent;
+    EXACTVQ_HD static Bits bits(float value) { return float_bits(value); }
+    EXACTVQ_HD static float value(Bits bits) { return float_from_bits(bits); }
+};
+template <>
+struct FloatFields<double> {
+    using Bits = uint64_t;
+    static constexpr Bits kMantissa = 0x000fffffffffffffu, kExponent = 0x7ff0000000000000u;
+    EXACTVQ_HD static Bits bits(double value) { return double_bits(value); }
+    EXACTVQ_HD static double value(Bits bits) { return double_from_bits(bits); }
+};
+
 }  // namespace exactvq
 
 #endif  // EXACTVQ_KERNELS_COMMON_PLATFORM_H

@@ -2,7 +2,10 @@
 #ifndef EXACTVQ_KERNELS_COMMON_ROOT_H
 #define EXACTVQ_KERNELS_COMMON_ROOT_H
 
+#include "kernels/common/platform.h"
+#if defined(__AMDGCN__)
 #include "kernels/common/amd_root.h"
+#endif
 
 namespace exactvq {
 

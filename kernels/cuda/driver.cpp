@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/cuda/driver.h"
 
-#include "host/error.h"
+#include "kernels/gpu/errors.h"
 
 namespace exactvq::cuda {
 
@@ -18,7 +18,7 @@ Driver::Driver(const char* library) : library_({&library, 1}) {
 #undef EXACTVQ_CUDA_OPEN
 
     const Result result = attempt(cuInit, 0u);
-    if (result == kNoDevice) throw Error(EXACTVQ_ERROR_DEVICE, "there is no NVIDIA GPU that this process may use: use the CPU backend");
+    if (result == kNoDevice) gpu::fail_without_gpu("NVIDIA");
     if (result != kSuccess) fail(cuInit.name, result);
     call(cuDriverGetVersion, &version_);
 }

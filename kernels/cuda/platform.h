@@ -79,6 +79,15 @@ private:
     }
 };
 
+// For kernels/gpu/entry_points.h.
+using Platform = CudaPlatform;
+#define EXACTVQ_BLOCK(K) __launch_bounds__(K::kThreads, K::kBlocks)
+#if defined(__CUDACC__)
+#define EXACTVQ_PARAMETER const __grid_constant__  // read in place, whatever a kernel does with its address
+#else
+#define EXACTVQ_PARAMETER const
+#endif
+
 }  // namespace exactvq::gpu
 
 #endif  // EXACTVQ_KERNELS_CUDA_PLATFORM_H

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "host/error.h"
+#include "kernels/gpu/errors.h"
 
 namespace exactvq::gpu {
 namespace {
@@ -37,11 +37,7 @@ void CudaRuntime::open_device(const BackendConfig& config) {
     } else {
         int count = 0;
         driver_.call(driver_.cuDeviceGetCount, &count);
-        if (count <= 0) throw Error(EXACTVQ_ERROR_DEVICE, "there is no NVIDIA GPU that this process may use: use the CPU backend");
-        if (config.device < 0 || config.device >= count) {
-            throw Error(EXACTVQ_ERROR_ARGUMENT, "there is no NVIDIA GPU " + std::to_string(config.device) + ": this process may use " + std::to_string(count) +
-                                                    (count == 1 ? ", which is 0" : ", numbered from 0"));
-        }
+        require_gpu("NVIDIA", config.device, count);
         driver_.call(driver_.cuDeviceGet, &device_, config.device);
     }
     char name[256] = "";
@@ -89,10 +85,7 @@ void CudaRuntime::load(std::span<const cuda::Image> images) {
 CudaRuntime::Address CudaRuntime::allocate(size_t size) {
     cuda::Address address = 0;
     const cuda::Result result = driver_.attempt(driver_.cuMemAlloc, &address, size);
-    if (result == cuda::kOutOfMemory) {
-        throw Error(EXACTVQ_ERROR_NO_MEMORY,
-                    "out of memory on the GPU (" + gpu_ + "): " + std::to_string(size) + " bytes were asked for; ask for fewer frames in flight");
-    }
+    if (result == cuda::kOutOfMemory) fail_without_device_memory(gpu_, size);
     if (result != cuda::kSuccess) driver_.fail(driver_.cuMemAlloc.name, result);
     return address;
 }
@@ -104,7 +97,7 @@ void CudaRuntime::free(Address address) noexcept {
 void* CudaRuntime::allocate_host(size_t size) {
     void* memory = nullptr;
     const cuda::Result result = driver_.attempt(driver_.cuMemHostAlloc, &memory, size, 0u);
-    if (result == cuda::kOutOfMemory) throw Error(EXACTVQ_ERROR_NO_MEMORY, "out of page-locked memory: " + std::to_string(size) + " bytes were asked for");
+    if (result == cuda::kOutOfMemory) fail_without_pinned_memory(size);
     if (result != cuda::kSuccess) driver_.fail(driver_.cuMemHostAlloc.name, result);
     return memory;
 }
@@ -156,7 +149,7 @@ void CudaRuntime::download(Stream stream, void* dst, Address src, size_t bytes) 
 
 void CudaRuntime::launch(Stream stream, KernelId kernel, uint32_t x, uint32_t y, uint32_t z, const void* arguments, size_t size) {
     const KernelInfo& info = kernel_info(kernel);
-    if (size != info.arguments) throw Error(EXACTVQ_ERROR_DEVICE, std::string(info.name) + " was launched with arguments of another kernel");
+    require_arguments_of(info, size);
     void* parameters[] = {const_cast<void*>(arguments)};  // the driver copies them during the call
     const cuda::Result result =
         driver_.attempt(driver_.cuLaunchKernel, functions_[static_cast<size_t>(kernel)], x, y, z, info.threads, 1u, 1u, 0u, stream, parameters, nullptr);

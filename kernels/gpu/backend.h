@@ -99,11 +99,8 @@ private:
         explicit Slot(GpuBackend& backend) : backend_(backend), runtime_(backend.runtime_), config_(backend.config_), memory_(runtime_) {
             try {
                 stream_ = runtime_.create_stream();
-                has_stream_ = true;
                 finished_ = runtime_.create_event();
-                has_event_ = true;
                 produced_ = runtime_.create_event();
-                has_produced_ = true;
                 words_ = count_words(config_.accumulators);
                 plan_ = make_gpu_plan(config_, [this](size_t bytes) { return memory_.allocate(bytes); });
                 results_ = static_cast<uint64_t*>(memory_.allocate_host(8 * plan_.result_words));
@@ -128,10 +125,9 @@ private:
             queued_.store(false, std::memory_order_relaxed);
             if (config_.device_memory) return queue(pair);
             layout_ = StagingLayout(pair, config_.geometry, plan_.planes);
-            if (layout_.stripes() == 0) return queue(pair);  // nothing is read: no metric has a value at this depth or size
             next_stripe_.store(0, std::memory_order_relaxed);
             const uint32_t workers = std::min(layout_.stripes(), backend_.pool_->size());
-            working_.store(workers, std::memory_order_relaxed);
+            working_.store(workers + 1, std::memory_order_relaxed);  // with this thread
             for (uint32_t i = 0; i < workers; ++i) {
                 try {
                     backend_.pool_->post([this] { copy_stripes(); });
@@ -139,6 +135,7 @@ private:
                     copy_stripes();
                 }
             }
+            leave();
         }
 
         bool done() {
@@ -164,7 +161,7 @@ private:
 
         // Waits for what is queued, also by a start that failed.
         void settle() noexcept {
-            if (!busy_ || !has_event_) return;
+            if (!busy_) return;
             try {
                 runtime_.record(finished_, stream_);
                 runtime_.synchronize(finished_);
@@ -180,9 +177,13 @@ private:
             return ++last;
         }
 
-        // On a worker.
         void copy_stripes() {
             for (uint32_t i; (i = next_stripe_.fetch_add(1, std::memory_order_relaxed)) < layout_.stripes();) layout_.copy_stripe(i, staging_);
+            leave();
+        }
+
+        // The last to leave queues the pair.
+        void leave() {
             if (working_.fetch_sub(1, std::memory_order_acq_rel) == 1) queue(layout_.packed(planes_));
         }
 
@@ -211,10 +212,9 @@ private:
 
         void release() noexcept {
             settle();
-            if (has_event_) runtime_.destroy_event(finished_);
-            if (has_produced_) runtime_.destroy_event(produced_);
-            if (has_stream_) runtime_.destroy_stream(stream_);
-            has_event_ = has_produced_ = has_stream_ = false;
+            runtime_.destroy_event(finished_);
+            runtime_.destroy_event(produced_);
+            runtime_.destroy_stream(stream_);
         }
 
         GpuBackend& backend_;
@@ -223,7 +223,7 @@ private:
         Memory memory_;
         typename Runtime::Stream stream_{};
         typename Runtime::Event finished_{}, produced_{};
-        bool has_stream_ = false, has_event_ = false, has_produced_ = false, busy_ = false;
+        bool busy_ = false;
         GpuPlan plan_;
         size_t words_ = 0;
         uint64_t sequence_ = 0;

@@ -21,4 +21,4 @@
 //     bool finished(Event); void synchronize(Event);               // the host asks, or waits
 //     void wait_for(Stream, Event, void* producer);                // what the producer's stream (the user's handle) holds now is finished before the stream goes on
 //
-// All but free and destroy throw Error (host/error.h) with one sentence that names the call and the driver's error. Streams are ordered in themselves only.
+// free and destroy ignore null. All others throw Error (host/error.h) with one sentence that names the call and the driver's error. Streams are ordered in themselves only.

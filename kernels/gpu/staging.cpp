@@ -19,8 +19,7 @@ bool interleaved(const PlaneView& a, const PlaneView& b) {
     return (apart == word || apart == -word) && a.stride == b.stride && a.step == b.step && a.step == 2 * a.word_bytes();
 }
 
-const PlaneView& view_of(const FramePair& pair, uint32_t plane, uint32_t picture) { return picture ? pair.plane[plane].main : pair.plane[plane].ref; }
-PlaneView& view_of(FramePair& pair, uint32_t plane, uint32_t picture) { return picture ? pair.plane[plane].main : pair.plane[plane].ref; }
+constexpr PlaneView PlanePair::* kPictures[] = {&PlanePair::ref, &PlanePair::main};
 
 }  // namespace
 
@@ -33,14 +32,14 @@ size_t StagingLayout::largest(const Geometry& geometry, const bool (&planes)[3])
     return bytes;
 }
 
-StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]) : pair_(pair), planes_(geometry.planes) {
+StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]) : pair_(pair) {
     for (uint32_t picture = 0; picture < 2; ++picture) {
-        for (uint32_t p = 0; p < planes_; ++p) {
+        for (uint32_t p = 0; p < geometry.planes; ++p) {
             if (!planes[p]) continue;
-            const PlaneView& view = view_of(pair, p, picture);
+            const PlaneView& view = pair.plane[p].*kPictures[picture];
             const size_t row = size_t{view.width - 1} * view.step + view.word_bytes();
-            if (p == 1 && planes[2] && interleaved(view, view_of(pair, 2, picture))) {
-                const PlaneView& other = view_of(pair, 2, picture);
+            if (p == 1 && planes[2] && interleaved(view, pair.plane[2].*kPictures[picture])) {
+                const PlaneView& other = pair.plane[2].*kPictures[picture];
                 const uint8_t* first = std::min(view.data, other.data);
                 const View both = pack(first, view.stride, row + view.word_bytes(), view.height);
                 view_[1][picture] = {both.offset + static_cast<size_t>(view.data - first), both.pitch};
@@ -71,9 +70,9 @@ void StagingLayout::copy_stripe(uint32_t i, uint8_t* to) const {
 
 FramePair StagingLayout::packed(uint64_t at) const {
     FramePair pair = pair_;
-    for (uint32_t p = 0; p < planes_; ++p) {
+    for (uint32_t p = 0; p < 3; ++p) {
         for (uint32_t picture = 0; picture < 2; ++picture) {
-            PlaneView& view = view_of(pair, p, picture);
+            PlaneView& view = pair.plane[p].*kPictures[picture];
             if (view_[p][picture].pitch == 0) continue;  // not read
             view.data = reinterpret_cast<const uint8_t*>(at + view_[p][picture].offset);
             view.stride = static_cast<ptrdiff_t>(view_[p][picture].pitch);

@@ -48,8 +48,7 @@ private:
     std::array<Block, 6> blocks_{};
     uint32_t count_ = 0, stripes_ = 0;
     size_t bytes_ = 0;
-    View view_[3][2];  // ref, main
-    uint32_t planes_ = 0;
+    View view_[3][2];  // ref, main; those that are not read have no pitch
 };
 
 }  // namespace exactvq::gpu

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "host/error.h"
+#include "kernels/gpu/errors.h"
 
 namespace exactvq::hip {
 
@@ -26,7 +26,7 @@ Driver::Driver(std::span<const char* const> libraries) : library_(libraries) {
     properties_ = reinterpret_cast<Result (*)(Properties*, int)>(properties ? properties : find("hipGetDeviceProperties"));
 
     const Result result = attempt(hipInit, 0u);
-    if (result == kNoDevice || result == kInvalidDevice) throw Error(EXACTVQ_ERROR_DEVICE, "there is no AMD GPU that this process may use: use the CPU backend");
+    if (result == kNoDevice || result == kInvalidDevice) gpu::fail_without_gpu("AMD");
     if (result != kSuccess) fail(hipInit.name, result);
 }
 

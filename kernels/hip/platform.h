@@ -58,6 +58,11 @@ struct HipPlatform {
     }
 };
 
+// For kernels/gpu/entry_points.h.
+using Platform = HipPlatform<__AMDGCN_WAVEFRONT_SIZE>;
+#define EXACTVQ_BLOCK(K) __attribute__((amdgpu_flat_work_group_size(K::kThreads, K::kThreads), amdgpu_waves_per_eu(1)))
+#define EXACTVQ_PARAMETER const
+
 }  // namespace exactvq::gpu
 
 #endif  // EXACTVQ_KERNELS_HIP_PLATFORM_H

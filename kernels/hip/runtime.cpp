@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/hip/runtime.h"
 
-#include "host/error.h"
+#include "kernels/gpu/errors.h"
 
 namespace exactvq::gpu {
 namespace {
@@ -46,12 +46,8 @@ HipRuntime::Scope::~Scope() {
 void HipRuntime::open_device(const BackendConfig& config) {
     int count = 0;
     const hip::Result result = driver_.attempt(driver_.hipGetDeviceCount, &count);
-    if (result == hip::kNoDevice || (result == hip::kSuccess && count <= 0)) throw Error(EXACTVQ_ERROR_DEVICE, "there is no AMD GPU that this process may use: use the CPU backend");
-    if (result != hip::kSuccess) driver_.fail(driver_.hipGetDeviceCount.name, result);
-    if (config.device < 0 || config.device >= count) {
-        throw Error(EXACTVQ_ERROR_ARGUMENT, "there is no AMD GPU " + std::to_string(config.device) + ": this process may use " + std::to_string(count) +
-                                                (count == 1 ? ", which is 0" : ", numbered from 0"));
-    }
+    if (result != hip::kSuccess && result != hip::kNoDevice) driver_.fail(driver_.hipGetDeviceCount.name, result);
+    require_gpu("AMD", config.device, result == hip::kSuccess ? count : 0);
     device_ = config.device;
     char name[256] = "";
     driver_.call(driver_.hipDeviceGetName, name, static_cast<int>(sizeof name - 1), device_);
@@ -80,10 +76,7 @@ void HipRuntime::load(std::span<const hip::Image> images) {
 HipRuntime::Address HipRuntime::allocate(size_t size) {
     void* address = nullptr;
     const hip::Result result = driver_.attempt(driver_.hipMalloc, &address, size);
-    if (result == hip::kOutOfMemory) {
-        throw Error(EXACTVQ_ERROR_NO_MEMORY,
-                    "out of memory on the GPU (" + gpu_ + "): " + std::to_string(size) + " bytes were asked for; ask for fewer frames in flight");
-    }
+    if (result == hip::kOutOfMemory) fail_without_device_memory(gpu_, size);
     if (result != hip::kSuccess) driver_.fail(driver_.hipMalloc.name, result);
     return reinterpret_cast<Address>(address);
 }
@@ -95,7 +88,7 @@ void HipRuntime::free(Address address) noexcept {
 void* HipRuntime::allocate_host(size_t size) {
     void* memory = nullptr;
     const hip::Result result = driver_.attempt(driver_.hipHostMalloc, &memory, size, 0u);
-    if (result == hip::kOutOfMemory) throw Error(EXACTVQ_ERROR_NO_MEMORY, "out of page-locked memory: " + std::to_string(size) + " bytes were asked for");
+    if (result == hip::kOutOfMemory) fail_without_pinned_memory(size);
     if (result != hip::kSuccess) driver_.fail(driver_.hipHostMalloc.name, result);
     return memory;
 }
@@ -136,7 +129,7 @@ void HipRuntime::download(Stream stream, void* to, Address from, size_t bytes) {
 
 void HipRuntime::launch(Stream stream, KernelId kernel, uint32_t x, uint32_t y, uint32_t z, const void* arguments, size_t size) {
     const KernelInfo& info = kernel_info(kernel);
-    if (size != info.arguments) throw Error(EXACTVQ_ERROR_DEVICE, std::string(info.name) + " was launched with arguments of another kernel");
+    require_arguments_of(info, size);
     void* parameters[] = {const_cast<void*>(arguments)};  // HIP copies them during the call
     const hip::Result result = driver_.attempt(driver_.hipModuleLaunchKernel, functions_[static_cast<size_t>(kernel)], x, y, z, info.threads, 1u, 1u, 0u, stream,
                                                parameters, nullptr);

@@ -26,8 +26,10 @@ SEQUENCES = {
 }
 COUNTED = {"fma_f32", "fma_f64", "rcp_f32", "div_fmas_f32", "div_scale_f32"}
 ROUND_TO_NEAREST_KEEP_DENORMALS = 0b11110000  # binary32 and 64: 0 rounds to nearest, 3 keeps denormals of operands and results
-APPROXIMATE = re.compile(r"^(rcp|rsq|sqrt|log|exp|sin|cos)_(legacy_|clamp_)?(f16|f32|f64)$|^(div_(scale|fmas|fixup)|fma|mad|mac|mul_legacy)_(mix|legacy)?.*f(16|64)$")
-FUSED = re.compile(r"^(pk_)?(fma|fmac|fmaak|fmamk|mad|mac|madak|madmk|fma_mix|mad_mix|fma_legacy|mad_legacy)(lo|hi)?_(f16|f32|f64|bf16|legacy_f32)$|^dot\d\w*_f(16|32)|^dot\d\w*bf16$")
+# Of binary32 and binary64, and for binary16 and mixed operands, which no kernel has.
+PLAIN_FUSED = re.compile(r"^(fma|fmac|fmaak|fmamk)_(f32|f64)$")
+OTHER_FUSED = re.compile(r"^(pk_)?(fma|fmac|fmaak|fmamk|mad|mac|madak|madmk)(_mix|_mixlo|_mixhi|_legacy)?_(f16|f32|f64|bf16)$|^dot\d\w*_b?f(16|32)")
+APPROXIMATE = re.compile(r"^(rcp|rsq|sqrt|log|exp|sin|cos)(_legacy|_clamp)?_(f16|f32|f64)$|^div_(scale|fmas|fixup)_(f16|f64)$")
 
 
 def operations(text):
@@ -44,10 +46,8 @@ def operations(text):
             name = re.match(r"\s*(?:v|s)_(?:dual_)?([a-z0-9_]+?)(?:_e32|_e64|_dpp|_sdwa)?\s", part + " ")
             if not name:
                 continue
-            fused = FUSED.match(name[1])
-            operation = name[1]
-            if fused and operation.endswith(("f32", "f64")) and "mad" not in operation and "mac" not in operation.replace("fmac", "") and "mix" not in operation and "pk" not in operation:
-                operation = "fma_" + operation[-3:]
+            fused = PLAIN_FUSED.match(name[1])
+            operation = f"fma_{fused[2]}" if fused else name[1]
             counts[operation] += 1
     return kernels
 
@@ -65,7 +65,7 @@ def wrong(counts):
     for name, number in sorted(counts.items()):
         if name in COUNTED or name in SEQUENCES:
             continue
-        if FUSED.match(name) or APPROXIMATE.match(name):
+        if OTHER_FUSED.match(name) or APPROXIMATE.match(name):
             found.append(f"{number} {name}")
     return found
 

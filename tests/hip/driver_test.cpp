@@ -10,96 +10,37 @@
 #include <thread>
 #include <vector>
 
-#include "host/error.h"
 #include "kernels/gpu/backend.h"
 #include "kernels/hip/runtime.h"
 #include "tests/parity/parity.h"
+#include "tests/support/fake_driver.h"
 
 namespace exactvq::test {
 namespace {
 
 using gpu::HipRuntime;
-using gpu::KernelId;
 using hip::Image;
 
 const char* const kLibrary[] = {EXACTVQ_FAKE_HIP_LIBRARY};
 // The head of an ELF file for an AMD GPU.
 const unsigned char kElf[32] = {0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0};
 const Image kImages[] = {{kElf, sizeof kElf, "gfx90a"}, {kElf, sizeof kElf, "gfx1030"}};
-// The first kernel stands for all.
-const KernelId kKernel{0};
-const gpu::KernelInfo& kInfo = gpu::kernel_info(kKernel);
-const std::vector<uint64_t> kArguments(kInfo.arguments / 8 + 1, 0x1234);
-
-// Symbols of the fake library.
-template <class F>
-F* fake(const char* name) {
-    static void* library = dlopen(kLibrary[0], RTLD_NOW);
-    return reinterpret_cast<F*>(dlsym(library, name));
-}
-int alive() { return fake<int()>("fake_alive")(); }
+const FakeDriver fake(kLibrary[0], "EXACTVQ_FAKE_HIP");
+using User = RuntimeUser<HipRuntime>;
 
 class Hip : public ::testing::Test {
 protected:
-    void SetUp() override { set(""); }
+    void SetUp() override { fake.set(""); }
     void TearDown() override {
-        EXPECT_EQ(alive(), 0) << "something was left behind";
-        unsetenv("EXACTVQ_FAKE_HIP");
-    }
-    static void set(const std::string& settings) {
-        setenv("EXACTVQ_FAKE_HIP", settings.c_str(), 1);
-        fake<void()>("fake_reset")();
+        EXPECT_EQ(fake.alive(), 0) << "something was left behind";
+        fake.unset();
     }
 };
 
-template <class F>
-std::string sentence_of(exactvq_status status, F f) {
-    try {
-        f();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), status) << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "nothing failed";
-    return {};
-}
 std::string open_sentence(exactvq_status status, const BackendConfig& config = {}, std::span<const Image> images = kImages,
                           std::span<const char* const> libraries = kLibrary) {
     return sentence_of(status, [&] { HipRuntime runtime(config, libraries, images); });
 }
-
-// Uses everything once, and frees it whatever happens.
-struct User {
-    explicit User(HipRuntime& r) : runtime(r), scope(r) {}
-    ~User() {
-        runtime.free(memory);
-        runtime.free_host(host);
-        runtime.destroy_event(event);
-        runtime.destroy_stream(stream);
-    }
-    void use() {
-        memory = runtime.allocate(64);
-        host = runtime.allocate_host(64);
-        stream = runtime.create_stream();
-        event = runtime.create_event();
-        memset(host, 7, 64);
-        runtime.upload(stream, memory, 8, host, 8, 8, 8);
-        runtime.upload(stream, memory, 64, host, 64, 64, 1);
-        runtime.launch(stream, kKernel, 1, 1, 1, kArguments.data(), kInfo.arguments);
-        runtime.download(stream, host, memory, 64);
-        runtime.record(event, stream);
-        runtime.wait(stream, event);
-        runtime.wait_for(stream, event, nullptr);
-        EXPECT_TRUE(runtime.finished(event));
-        runtime.synchronize(event);
-    }
-    HipRuntime& runtime;
-    HipRuntime::Scope scope;
-    HipRuntime::Address memory = 0;
-    void* host = nullptr;
-    HipRuntime::Stream stream = nullptr;
-    HipRuntime::Event event = nullptr;
-};
 
 TEST_F(Hip, IsMissing) {
     const char* const libraries[] = {"libexactvq-no-hip.so.7", "libexactvq-no-hip.so.6"};
@@ -120,7 +61,7 @@ TEST_F(Hip, LacksAFunction) {
 
 TEST_F(Hip, HasNoDevice) {
     for (const char* settings : {"hipInit=100", "hipInit=101", "devices=0", "hipGetDeviceCount=100"}) {
-        set(settings);
+        fake.set(settings);
         EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE), "there is no AMD GPU that this process may use: use the CPU backend") << settings;
     }
 }
@@ -130,21 +71,21 @@ TEST_F(Hip, HasNoSuchDevice) {
     config.device = 1;
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_ARGUMENT, config), "there is no AMD GPU 1: this process may use 1, which is 0");
     config.device = -1;
-    set("devices=2");
+    fake.set("devices=2");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_ARGUMENT, config), "there is no AMD GPU -1: this process may use 2, numbered from 0");
 }
 
 TEST_F(Hip, HasAnotherArchitecture) {
-    set("arch=gfx1201");
+    fake.set("arch=gfx1201");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_UNSUPPORTED),
               "this build of libexactvq has no code for the GPU (Fake GPU 0, gfx1201), it has code for gfx90a, gfx1030: use the CPU backend");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_UNSUPPORTED, {}, {}), "this build of libexactvq has no code for the GPU (Fake GPU 0, gfx1201), it has none: use the CPU backend");
-    set("hipModuleLoadData=209");
+    fake.set("hipModuleLoadData=209");
     EXPECT_NE(open_sentence(EXACTVQ_ERROR_UNSUPPORTED).find("(Fake GPU 0, gfx1030)"), std::string::npos);
-    set("arch=unknown");
+    fake.set("arch=unknown");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE), "the HIP runtime does not tell the architecture of GPU 0 (Fake GPU 0): use the CPU backend");
     for (const char* settings : {"arch=gfx90a", "arch=gfx90a:sramecc+:xnack-"}) {
-        set(settings);
+        fake.set(settings);
         EXPECT_EQ(HipRuntime({}, kLibrary, kImages).description(), "hip (Fake GPU 0, gfx90a)");
     }
 }
@@ -152,34 +93,34 @@ TEST_F(Hip, HasAnotherArchitecture) {
 TEST_F(Hip, RefusesTheCode) {
     const Image text[] = {{"not an ELF file", 15, "gfx1030"}};
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE, {}, text), "hipModuleLoadData failed: hipErrorInvalidImage");
-    set("hipModuleGetFunction=500");
+    fake.set("hipModuleGetFunction=500");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE), "hipModuleGetFunction failed: hipErrorNotFound");
-    set("hipModuleLoadData=2");
+    fake.set("hipModuleLoadData=2");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_NO_MEMORY), "hipModuleLoadData failed: hipErrorOutOfMemory");
 }
 
 TEST_F(Hip, IsOutOfMemory) {
     HipRuntime runtime({}, kLibrary, kImages);
     HipRuntime::Scope scope(runtime);
-    setenv("EXACTVQ_FAKE_HIP", "hipMalloc=2,hipHostMalloc=2", 1);
+    fake.change("hipMalloc=2,hipHostMalloc=2");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_NO_MEMORY, [&] { runtime.allocate(123456); }),
               "out of memory on the GPU (Fake GPU 0, gfx1030): 123456 bytes were asked for; ask for fewer frames in flight");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_NO_MEMORY, [&] { runtime.allocate_host(77); }), "out of page-locked memory: 77 bytes were asked for");
 }
 
 TEST_F(Hip, NamesWhatFailed) {
-    set("dry=1");
+    fake.set("dry=1");
     HipRuntime runtime({}, kLibrary, kImages);
     User user(runtime);
     user.use();
-    setenv("EXACTVQ_FAKE_HIP", "hipEventQuery=719,hipModuleLaunchKernel=719,hipMemcpyAsync=12345", 1);
+    fake.change("hipEventQuery=719,hipModuleLaunchKernel=719,hipMemcpyAsync=12345");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.finished(user.event); }), "hipEventQuery failed: hipErrorLaunchFailure (unspecified launch failure)");
-    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kKernel, 1, 1, 1, kArguments.data(), kInfo.arguments); }),
-              "hipModuleLaunchKernel of " + std::string(kInfo.name) + " failed: hipErrorLaunchFailure (unspecified launch failure)");
+    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { user.launch(1, 1, 1); }),
+              "hipModuleLaunchKernel of " + std::string(kAnyKernelInfo.name) + " failed: hipErrorLaunchFailure (unspecified launch failure)");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.download(user.stream, user.host, user.memory, 8); }), "hipMemcpyAsync failed: HIP error 12345");
-    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kKernel, 1, 1, 1, kArguments.data(), 8); }),
-              std::string(kInfo.name) + " was launched with arguments of another kernel");
-    setenv("EXACTVQ_FAKE_HIP", "hipEventQuery=600", 1);
+    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kAnyKernel, 1, 1, 1, kAnyArguments.data(), 8); }),
+              std::string(kAnyKernelInfo.name) + " was launched with arguments of another kernel");
+    fake.change("hipEventQuery=600");
     EXPECT_FALSE(runtime.finished(user.event));
 }
 
@@ -191,45 +132,45 @@ TEST_F(Hip, FailsAtEveryCall) {
         HipRuntime runtime(config, kLibrary, kImages);
         User(runtime).use();
     };
-    set("devices=2,dry=1");
+    fake.set("devices=2,dry=1");
     live();
-    const int calls = fake<int()>("fake_calls")();
-    ASSERT_EQ(alive(), 0);
+    const int calls = fake.calls();
+    ASSERT_EQ(fake.alive(), 0);
     for (int n = 1; n <= calls; ++n) {
-        set("devices=2,dry=1,fail_at=" + std::to_string(n) + ",result=999");
+        fake.set("devices=2,dry=1,fail_at=" + std::to_string(n) + ",result=999");
         try {
             live();
         } catch (const Error& error) {
             EXPECT_EQ(error.status(), EXACTVQ_ERROR_DEVICE);
             const std::string text = error.what();
             EXPECT_TRUE(text.find(" failed: hipErrorUnknown (unknown error)") != std::string::npos || text.find("does not tell the architecture") != std::string::npos) << text;
-            EXPECT_EQ(alive(), 0) << "call " << n << " of " << calls << ": " << text;
+            EXPECT_EQ(fake.alive(), 0) << "call " << n << " of " << calls << ": " << text;
             continue;
         }
         // Only what frees, and what makes the former device current again, may fail in silence; the fake library then keeps the object.
-        const int left = alive();
+        const int left = fake.alive();
         EXPECT_TRUE(left == 1 || left == 0) << n;
         static const std::set<std::string> silent = {"hipFree", "hipHostFree", "hipStreamDestroy", "hipEventDestroy", "hipModuleUnload", "hipSetDevice", "hipGetDevice"};
-        EXPECT_TRUE(silent.count(fake<const char*()>("fake_failed")())) << "a failure of call " << n << ", " << fake<const char*()>("fake_failed")() << ", was ignored";
-        fake<void()>("fake_clear")();
-        fake<hip::Result(int)>("hipSetDevice")(0);
+        EXPECT_TRUE(silent.count(fake.symbol<const char*()>("fake_failed")())) << "a failure of call " << n << ", " << fake.symbol<const char*()>("fake_failed")() << ", was ignored";
+        fake.clear();
+        fake.symbol<hip::Result(int)>("hipSetDevice")(0);
     }
 }
 
 // The device that was current is so again, also on other threads.
 TEST_F(Hip, LeavesTheCurrentDevice) {
-    set("devices=3,dry=1");
+    fake.set("devices=3,dry=1");
     BackendConfig config;
     config.device = 2;
     HipRuntime runtime(config, kLibrary, kImages);
     const auto current = [] {
         int device = -1;
-        fake<hip::Result(int*)>("hipGetDevice")(&device);
+        fake.symbol<hip::Result(int*)>("hipGetDevice")(&device);
         return device;
     };
     EXPECT_EQ(current(), 0);
     std::thread([&] {
-        fake<hip::Result(int)>("hipSetDevice")(1);
+        fake.symbol<hip::Result(int)>("hipSetDevice")(1);
         {
             User user(runtime);
             user.use();
@@ -242,20 +183,19 @@ TEST_F(Hip, LeavesTheCurrentDevice) {
 }
 
 TEST_F(Hip, Launches) {
-    set("dry=1");
+    fake.set("dry=1");
     HipRuntime runtime({}, kLibrary, kImages);
     User user(runtime);
     user.use();
-    runtime.launch(user.stream, kKernel, 5, 6, 7, kArguments.data(), kInfo.arguments);
-    EXPECT_EQ(std::string(fake<const char*()>("fake_last_launch")()),
-              std::string(kInfo.name) + " 5x6x7 of " + std::to_string(kInfo.threads) + "x1x1, 0 bytes, 1234");
+    user.launch(5, 6, 7);
+    EXPECT_EQ(fake.last_launch(), launch_text("5x6x7"));
 }
 
 // What the library carries.
 TEST_F(Hip, GetsCode) {
     ASSERT_FALSE(hip::images().empty());
     for (const Image& image : hip::images()) {
-        set("arch=" + std::string(image.architecture));
+        fake.set("arch=" + std::string(image.architecture));
         EXPECT_EQ(HipRuntime({}, kLibrary, hip::images()).description(), "hip (Fake GPU 0, " + std::string(image.architecture) + ")");
     }
 }
@@ -280,7 +220,7 @@ TEST_F(HipBackend, GivesTheReferenceWords) {
     for (bool wave64 : {false, true}) {
         const std::string architecture = first_architecture(wave64);
         ASSERT_NE(architecture, "");
-        set("arch=" + architecture);
+        fake.set("arch=" + architecture);
         uint32_t n = 0;
         for (uint32_t depth : {8u, 10u, 12u, 16u}) {
             for (const char* chroma : {"400", "420", "444"}) {
@@ -297,14 +237,14 @@ TEST_F(HipBackend, RefusesADeviceThatComputesWrongBits) {
     config.device = 3;
     config.geometry = make_geometry(make_format(64, 64, 8, "420"));
     config.accumulators = {{AccumulatorKind::kSse, 0, {}, {}}};
-    set("devices=4,wrong=1");
+    fake.set("devices=4,wrong=1");
     const std::string sentence = sentence_of(EXACTVQ_ERROR_DEVICE, [&] { make_hip_backend(config); });
     EXPECT_EQ(sentence.rfind("the GPU computes wrong numbers: ", 0), 0u) << sentence;
     EXPECT_NE(sentence.find("on hip (Fake GPU 3, "), std::string::npos) << sentence;
-    EXPECT_EQ(alive(), 0);
-    set("devices=4,lose=2");
+    EXPECT_EQ(fake.alive(), 0);
+    fake.set("devices=4,lose=2");
     EXPECT_NE(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { make_hip_backend(config); }).find("the driver lost a launch"), std::string::npos);
-    set("devices=4");
+    fake.set("devices=4");
     make_hip_backend(config);
 }
 
@@ -329,14 +269,14 @@ TEST_F(HipBackend, FailsAtEveryCall) {
             EXPECT_EQ(words, expected);
         }
     };
-    set("");
+    fake.set("");
     live();  // checks itself
-    set("");
+    fake.set("");
     live();
-    const int calls = fake<int()>("fake_calls")();
+    const int calls = fake.calls();
     int failures = 0, last = 0;
     for (int n = 1; n <= calls; ++n) {
-        set("fail_at=" + std::to_string(n) + ",result=719");
+        fake.set("fail_at=" + std::to_string(n) + ",result=719");
         try {
             live();
         } catch (const Error& error) {
@@ -344,8 +284,8 @@ TEST_F(HipBackend, FailsAtEveryCall) {
             last = n;
             EXPECT_EQ(error.status(), EXACTVQ_ERROR_DEVICE) << error.what();
         }
-        EXPECT_LE(alive(), 1) << "call " << n;  // what could not be freed
-        fake<void()>("fake_clear")();
+        EXPECT_LE(fake.alive(), 1) << "call " << n;  // what could not be freed
+        fake.clear();
     }
     EXPECT_GT(failures, calls * 2 / 3);
     EXPECT_GT(last, calls * 2 / 3);

@@ -23,6 +23,7 @@
 #include "kernels/gpu/kernel_list.h"
 #include "kernels/hip/driver.h"
 #include "tests/simt/simt_platform.h"
+#include "tests/support/fake_settings.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -56,24 +57,14 @@ State state;
 std::recursive_mutex mutex;
 thread_local int current = 0;
 
-// The text of a key of the environment variable.
-std::string setting(const std::string& key, const std::string& otherwise) {
-    const char* text = getenv("EXACTVQ_FAKE_HIP");
-    std::string all = ",";
-    if (text) all += text;
-    const size_t at = all.find("," + key + "=");
-    if (at == std::string::npos) return otherwise;
-    const size_t begin = at + key.size() + 2;
-    return all.substr(begin, all.find(',', begin) - begin);
-}
-int number(const std::string& key, int otherwise) { return atoi(setting(key, std::to_string(otherwise)).c_str()); }
+const test::FakeSettings settings("EXACTVQ_FAKE_HIP");
 
 Result enter(const char* name) {
     ++state.calls;
-    if (const int result = number(name, 0)) return Result{result};
-    if (state.calls != number("fail_at", 0)) return kSuccess;
+    if (const int result = settings.number(name, 0)) return Result{result};
+    if (state.calls != settings.number("fail_at", 0)) return kSuccess;
     state.failed = name;
-    return Result{number("result", 999)};
+    return Result{settings.number("result", 999)};
 }
 
 #define ENTER() \
@@ -89,9 +80,7 @@ bool inside(const void* address, size_t size) {
 
 template <class T>
 Result destroy(std::set<T*>& all, T* object) {
-    if (!all.erase(object)) return kInvalidHandle;
-    delete object;
-    return kSuccess;
+    return test::destroy(all, object) ? kSuccess : kInvalidHandle;
 }
 
 template <uint32_t kWave>
@@ -149,7 +138,7 @@ EXPORT Result hipInit(unsigned) {
 }
 EXPORT Result hipGetDeviceCount(int* count) {
     ENTER();
-    *count = number("devices", 1);
+    *count = settings.number("devices", 1);
     return *count ? kSuccess : kNoDevice;
 }
 EXPORT Result hipGetDevice(int* device) {
@@ -159,7 +148,7 @@ EXPORT Result hipGetDevice(int* device) {
 }
 EXPORT Result hipSetDevice(int device) {
     ENTER();
-    if (device < 0 || device >= number("devices", 1)) return kInvalidDevice;
+    if (device < 0 || device >= settings.number("devices", 1)) return kInvalidDevice;
     current = device;
     return kSuccess;
 }
@@ -172,7 +161,7 @@ EXPORT Result hipGetDevicePropertiesR0600(Properties* properties, int device) {
     ENTER();
     memset(properties, 0x5a, 1000);  // less than the caller has room for
     snprintf(properties->bytes, 256, "Fake GPU %d with a gfx in its name", device);
-    snprintf(properties->bytes + 600, 256, "%s", setting("arch", "gfx1030").c_str());
+    snprintf(properties->bytes + 600, 256, "%s", settings.text("arch", "gfx1030").c_str());
     return kSuccess;
 }
 EXPORT Result hipModuleLoadData(Module* module, const void* image) {
@@ -232,7 +221,7 @@ EXPORT Result hipMemcpyAsync(void* to, const void* from, size_t size, CopyKind k
     if (!has_stream(stream)) return kInvalidHandle;
     if (!inside(kind == kHostToDevice ? to : from, size) || (kind != kHostToDevice && kind != kDeviceToHost)) return kInvalidValue;
     memcpy(to, from, size);
-    if (kind == kDeviceToHost && number("wrong", 0)) static_cast<char*>(to)[size - 8] ^= 1;
+    if (kind == kDeviceToHost && settings.number("wrong", 0)) static_cast<char*>(to)[size - 8] ^= 1;
     return kSuccess;
 }
 EXPORT Result hipStreamCreateWithFlags(Stream* stream, unsigned flags) {
@@ -282,7 +271,7 @@ EXPORT Result hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned
     snprintf(text, sizeof text, "%s %ux%ux%u of %ux%ux%u, %u bytes, %llx", info.name, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
              static_cast<unsigned long long>(first));
     state.last_launch = text;
-    if (++state.launches == number("lose", 0) || number("dry", 0)) return kSuccess;
+    if (++state.launches == settings.number("lose", 0) || settings.number("dry", 0)) return kSuccess;
     struct alignas(16) {
         char bytes[4096];
     } arguments;
@@ -292,7 +281,7 @@ EXPORT Result hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned
     launch.blocks = {grid_x, grid_y, grid_z};
     launch.seed = static_cast<uint64_t>(state.launches);
     try {
-        setting("arch", "gfx1030").rfind("gfx9", 0) == 0 ? run<64>(function->kernel, launch, arguments.bytes) : run<32>(function->kernel, launch, arguments.bytes);
+        settings.text("arch", "gfx1030").rfind("gfx9", 0) == 0 ? run<64>(function->kernel, launch, arguments.bytes) : run<32>(function->kernel, launch, arguments.bytes);
     } catch (const std::exception& error) {
         fprintf(stderr, "fake_hip: %s\n", error.what());
         return kLaunchFailure;

@@ -9,92 +9,34 @@
 #include <thread>
 #include <vector>
 
-#include "host/error.h"
 #include "kernels/cuda/runtime.h"
+#include "tests/support/fake_driver.h"
 
 namespace exactvq::test {
 namespace {
 
 using cuda::Image;
 using gpu::CudaRuntime;
-using gpu::KernelId;
 
 constexpr const char* kLibrary = EXACTVQ_FAKE_CUDA_DRIVER;
 const uint32_t kFatbin[] = {0xba55ed50u, 0};
-// The first kernel stands for all.
-const KernelId kKernel{0};
-const gpu::KernelInfo& kInfo = gpu::kernel_info(kKernel);
-const std::vector<uint64_t> kArguments(kInfo.arguments / 8 + 1, 0x1234);
 const Image kNew[] = {{kFatbin, sizeof kFatbin, 13000, 75, "machine code for sm_75 and sm_90, PTX for sm_75 and later"}};
 
-// Symbols of the fake driver.
-template <class F>
-F* fake(const char* name) {
-    static void* library = dlopen(kLibrary, RTLD_NOW);
-    return reinterpret_cast<F*>(dlsym(library, name));
-}
-int alive() { return fake<int()>("fake_alive")(); }
+const FakeDriver fake(kLibrary, "EXACTVQ_FAKE_CUDA");
+using User = RuntimeUser<CudaRuntime>;
 
 class CudaDriver : public ::testing::Test {
 protected:
-    void SetUp() override { set(""); }
+    void SetUp() override { fake.set(""); }
     void TearDown() override {
-        EXPECT_EQ(alive(), 0) << "something was left behind";
-        unsetenv("EXACTVQ_FAKE_CUDA");
-    }
-    static void set(const std::string& settings) {
-        setenv("EXACTVQ_FAKE_CUDA", settings.c_str(), 1);
-        fake<void()>("fake_reset")();
+        EXPECT_EQ(fake.alive(), 0) << "something was left behind";
+        fake.unset();
     }
 };
 
-// The sentence with which a runtime does not open, or f fails.
-template <class F>
-std::string sentence_of(exactvq_status status, F f) {
-    try {
-        f();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), status) << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "nothing failed";
-    return {};
-}
 std::string open_sentence(exactvq_status status, const BackendConfig& config = {}, std::span<const Image> images = kNew, const char* library = kLibrary) {
     return sentence_of(status, [&] { CudaRuntime runtime(config, library, images); });
 }
-
-// Uses everything once, and frees it whatever happens.
-struct User {
-    explicit User(CudaRuntime& r) : runtime(r), scope(r) {}
-    ~User() {
-        runtime.free(memory);
-        runtime.free_host(host);
-        runtime.destroy_event(event);
-        runtime.destroy_stream(stream);
-    }
-    void use() {
-        memory = runtime.allocate(64);
-        host = runtime.allocate_host(64);
-        stream = runtime.create_stream();
-        event = runtime.create_event();
-        char source[64] = {};
-        runtime.upload(stream, memory, 8, source, 8, 8, 8);
-        runtime.launch(stream, kKernel, 1, 1, 1, kArguments.data(), kInfo.arguments);
-        runtime.download(stream, host, memory, 64);
-        runtime.record(event, stream);
-        runtime.wait(stream, event);
-        runtime.wait_for(stream, event, nullptr);
-        EXPECT_TRUE(runtime.finished(event));
-        runtime.synchronize(event);
-    }
-    CudaRuntime& runtime;
-    CudaRuntime::Scope scope;
-    CudaRuntime::Address memory = 0;
-    void* host = nullptr;
-    CudaRuntime::Stream stream = nullptr;
-    CudaRuntime::Event event = nullptr;
-};
 
 TEST_F(CudaDriver, IsMissing) {
     const std::string sentence = open_sentence(EXACTVQ_ERROR_DEVICE, {}, kNew, "libexactvq-no-driver.so.1");
@@ -118,7 +60,7 @@ TEST_F(CudaDriver, LacksAFunction) {
 
 TEST_F(CudaDriver, HasNoDevice) {
     for (const char* settings : {"cuInit=100", "devices=0"}) {
-        set(settings);
+        fake.set(settings);
         EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE), "there is no NVIDIA GPU that this process may use: use the CPU backend") << settings;
     }
 }
@@ -128,17 +70,17 @@ TEST_F(CudaDriver, HasNoSuchDevice) {
     config.device = 1;
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_ARGUMENT, config), "there is no NVIDIA GPU 1: this process may use 1, which is 0");
     config.device = -1;
-    set("devices=2");
+    fake.set("devices=2");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_ARGUMENT, config), "there is no NVIDIA GPU -1: this process may use 2, numbered from 0");
 }
 
 TEST_F(CudaDriver, HasAnotherArchitecture) {
     const char* sentence =
         "this build of libexactvq has no code for the GPU (Fake GPU 0, sm_61), it has machine code for sm_75 and sm_90, PTX for sm_75 and later";
-    set("capability=61");
+    fake.set("capability=61");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_UNSUPPORTED), sentence);
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_UNSUPPORTED, {}, {}), "this build of libexactvq has no code for the GPU (Fake GPU 0, sm_61), it has none");
-    set("capability=100,cuModuleLoadDataEx=209");
+    fake.set("capability=100,cuModuleLoadDataEx=209");
     EXPECT_NE(open_sentence(EXACTVQ_ERROR_UNSUPPORTED).find("(Fake GPU 0, sm_100)"), std::string::npos);
 }
 
@@ -146,9 +88,9 @@ TEST_F(CudaDriver, IsTooOld) {
     const char* sentence =
         "the NVIDIA driver is too old for this build of libexactvq: it supports CUDA 12.4, the code for Fake GPU 0, sm_90 needs CUDA 13.0: update "
         "the driver";
-    set("version=12040");
+    fake.set("version=12040");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE), sentence);
-    set("version=13000,cuModuleLoadDataEx=222");  // no machine code for the GPU, and PTX of a newer minor version
+    fake.set("version=13000,cuModuleLoadDataEx=222");  // no machine code for the GPU, and PTX of a newer minor version
     const Image newer[] = {{kFatbin, sizeof kFatbin, 13020, 75, ""}};
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE, {}, newer),
               "the NVIDIA driver is too old for this build of libexactvq: it supports CUDA 13.0, the code for Fake GPU 0, sm_90 needs CUDA 13.2: update "
@@ -166,11 +108,11 @@ TEST_F(CudaDriver, TakesOlderCode) {
     const std::string ptx = all_entry_points();
     const Image both[] = {kNew[0], {ptx.c_str(), ptx.size(), 9000, 70, "PTX for sm_70 and later"}};
     for (const char* settings : {"version=12040", "capability=70", "refuse=1"}) {
-        set(settings);
+        fake.set(settings);
         CudaRuntime runtime({}, kLibrary, both);
         User(runtime).use();
     }
-    set("version=8000");
+    fake.set("version=8000");
     EXPECT_NE(open_sentence(EXACTVQ_ERROR_DEVICE, {}, both).find("supports CUDA 8.0, the code for Fake GPU 0, sm_90 needs CUDA 9.0"), std::string::npos);
 }
 
@@ -179,14 +121,14 @@ TEST_F(CudaDriver, RefusesTheCode) {
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE, {}, text), "cuModuleLoadDataEx failed: CUDA_ERROR_INVALID_PTX: ptxas application input, line 1; fatal");
     const Image empty[] = {{"// no kernels\n", 14, 9000, 70, ""}};
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_DEVICE, {}, empty), "cuModuleGetFunction failed: CUDA_ERROR_NOT_FOUND");
-    set("cuModuleLoadDataEx=2");
+    fake.set("cuModuleLoadDataEx=2");
     EXPECT_EQ(open_sentence(EXACTVQ_ERROR_NO_MEMORY), "cuModuleLoadDataEx failed: CUDA_ERROR_OUT_OF_MEMORY");
 }
 
 TEST_F(CudaDriver, IsOutOfMemory) {
     CudaRuntime runtime({}, kLibrary, kNew);
     CudaRuntime::Scope scope(runtime);
-    setenv("EXACTVQ_FAKE_CUDA", "cuMemAlloc_v2=2,cuMemHostAlloc=2", 1);
+    fake.change("cuMemAlloc_v2=2,cuMemHostAlloc=2");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_NO_MEMORY, [&] { runtime.allocate(123456); }),
               "out of memory on the GPU (Fake GPU 0, sm_90): 123456 bytes were asked for; ask for fewer frames in flight");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_NO_MEMORY, [&] { runtime.allocate_host(77); }), "out of page-locked memory: 77 bytes were asked for");
@@ -196,16 +138,16 @@ TEST_F(CudaDriver, NamesWhatFailed) {
     CudaRuntime runtime({}, kLibrary, kNew);
     User user(runtime);
     user.use();
-    setenv("EXACTVQ_FAKE_CUDA", "cuEventQuery=719,cuLaunchKernel=719,cuMemcpyDtoHAsync_v2=12345", 1);
+    fake.change("cuEventQuery=719,cuLaunchKernel=719,cuMemcpyDtoHAsync_v2=12345");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.finished(user.event); }),
               "cuEventQuery failed: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
-    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kKernel, 1, 1, 1, kArguments.data(), kInfo.arguments); }),
-              "cuLaunchKernel of " + std::string(kInfo.name) + " failed: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
+    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { user.launch(1, 1, 1); }),
+              "cuLaunchKernel of " + std::string(kAnyKernelInfo.name) + " failed: CUDA_ERROR_LAUNCH_FAILED (unspecified launch failure)");
     EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.download(user.stream, user.host, user.memory, 8); }),
               "cuMemcpyDtoHAsync failed: CUDA error 12345");
-    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kKernel, 1, 1, 1, kArguments.data(), 8); }),
-              std::string(kInfo.name) + " was launched with arguments of another kernel");
-    setenv("EXACTVQ_FAKE_CUDA", "cuEventQuery=600", 1);
+    EXPECT_EQ(sentence_of(EXACTVQ_ERROR_DEVICE, [&] { runtime.launch(user.stream, kAnyKernel, 1, 1, 1, kAnyArguments.data(), 8); }),
+              std::string(kAnyKernelInfo.name) + " was launched with arguments of another kernel");
+    fake.change("cuEventQuery=600");
     EXPECT_FALSE(runtime.finished(user.event));
 }
 
@@ -216,55 +158,55 @@ TEST_F(CudaDriver, FailsAtEveryCall) {
         User(runtime).use();
     };
     live();
-    const int calls = fake<int()>("fake_calls")();
-    ASSERT_EQ(alive(), 0);
+    const int calls = fake.calls();
+    ASSERT_EQ(fake.alive(), 0);
     int failures = 0;
     for (int n = 1; n <= calls; ++n) {
-        set("fail_at=" + std::to_string(n) + ",result=999");
+        fake.set("fail_at=" + std::to_string(n) + ",result=999");
         try {
             live();
         } catch (const Error& error) {
             ++failures;
             EXPECT_EQ(error.status(), EXACTVQ_ERROR_DEVICE);
             EXPECT_NE(std::string(error.what()).find(" failed: CUDA_ERROR_UNKNOWN (unknown error)"), std::string::npos) << error.what();
-            EXPECT_EQ(alive(), 0) << "call " << n << " of " << calls << ": " << error.what();
+            EXPECT_EQ(fake.alive(), 0) << "call " << n << " of " << calls << ": " << error.what();
             continue;
         }
         // Only what frees may fail in silence; the fake driver then keeps the object.
-        const int left = alive();
+        const int left = fake.alive();
         EXPECT_TRUE(left == 1 || left == 0) << n;
         EXPECT_GE(n, calls - 7) << "a failure of call " << n << " was ignored";
-        fake<void()>("fake_clear")();
+        fake.clear();
     }
     EXPECT_GE(failures, calls - 7);
 }
 
 TEST_F(CudaDriver, WorksInTheContextOfTheCaller) {
-    set("devices=3");
-    void* context = fake<void*(int)>("fake_make_context")(2);
+    fake.set("devices=3");
+    void* context = fake.symbol<void*(int)>("fake_make_context")(2);
     BackendConfig config;
     config.device_context = context;
     config.device = 77;  // the context says which
     {
         CudaRuntime runtime(config, kLibrary, kNew);
         EXPECT_EQ(runtime.description(), "cuda (Fake GPU 2, sm_90)");
-        for (int device = 0; device < 3; ++device) EXPECT_EQ(fake<int(int)>("fake_primary_uses")(device), 0);
+        for (int device = 0; device < 3; ++device) EXPECT_EQ(fake.symbol<int(int)>("fake_primary_uses")(device), 0);
         std::thread([&] { User(runtime).use(); }).join();
     }
-    fake<void(void*)>("fake_free_context")(context);
+    fake.symbol<void(void*)>("fake_free_context")(context);
 }
 
 TEST_F(CudaDriver, SharesThePrimaryContext) {
-    set("devices=2");
+    fake.set("devices=2");
     BackendConfig config;
     config.device = 1;
     CudaRuntime first(config, kLibrary, kNew);
     {
         CudaRuntime second(config, kLibrary, kNew);
-        EXPECT_EQ(fake<int(int)>("fake_primary_uses")(1), 2);
+        EXPECT_EQ(fake.symbol<int(int)>("fake_primary_uses")(1), 2);
     }
-    EXPECT_EQ(fake<int(int)>("fake_primary_uses")(1), 1);
-    EXPECT_EQ(fake<int(int)>("fake_primary_uses")(0), 0);
+    EXPECT_EQ(fake.symbol<int(int)>("fake_primary_uses")(1), 1);
+    EXPECT_EQ(fake.symbol<int(int)>("fake_primary_uses")(0), 0);
     CudaRuntime::Scope outer(first), inner(first);
 }
 
@@ -272,9 +214,8 @@ TEST_F(CudaDriver, Launches) {
     CudaRuntime runtime({}, kLibrary, kNew);
     User user(runtime);
     user.use();
-    runtime.launch(user.stream, kKernel, 5, 6, 7, kArguments.data(), kInfo.arguments);
-    EXPECT_EQ(std::string(fake<const char*()>("fake_last_launch")()),
-              std::string(kInfo.name) + " 5x6x7 of " + std::to_string(kInfo.threads) + "x1x1, 0 bytes, 1234");
+    user.launch(5, 6, 7);
+    EXPECT_EQ(fake.last_launch(), launch_text("5x6x7"));
 }
 
 // Rows from any pitch, and nothing outside them.

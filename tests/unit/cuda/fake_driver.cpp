@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/cuda/driver.h"
+#include "tests/support/fake_settings.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -53,20 +54,13 @@ struct State {
 State state;
 thread_local std::vector<ContextObject*> stack;
 
-// The value of a key of the environment variable.
-int setting(const std::string& key, int otherwise) {
-    const char* text = getenv("EXACTVQ_FAKE_CUDA");
-    std::string all = ",";
-    if (text) all += text;
-    const size_t at = all.find("," + key + "=");
-    return at == std::string::npos ? otherwise : atoi(all.c_str() + at + key.size() + 2);
-}
+const test::FakeSettings settings("EXACTVQ_FAKE_CUDA");
 
 // What every function does first.
 Result enter(const char* symbol, bool needs_context) {
     ++state.calls;
-    if (const int result = setting(symbol, 0)) return Result{result};
-    if (state.calls == setting("fail_at", 0)) return Result{setting("result", 999)};
+    if (const int result = settings.number(symbol, 0)) return Result{result};
+    if (state.calls == settings.number("fail_at", 0)) return Result{settings.number("result", 999)};
     if (!state.initialized) return kNotInitialized;
     if (needs_context && stack.empty()) return kInvalidContext;
     return kSuccess;
@@ -85,9 +79,7 @@ bool inside(Address address, size_t size) {
 
 template <class T>
 Result destroy(std::set<T*>& all, T* object) {
-    if (!all.erase(object)) return kInvalidHandle;
-    delete object;
-    return kSuccess;
+    return test::destroy(all, object) ? kSuccess : kInvalidHandle;
 }
 
 }  // namespace
@@ -129,7 +121,7 @@ EXPORT Result cuInit(unsigned) {
 }
 EXPORT Result cuDriverGetVersion(int* version) {
     ENTER(false);
-    *version = setting("version", 13000);
+    *version = settings.number("version", 13000);
     return kSuccess;
 }
 EXPORT Result cuGetErrorName(Result result, const char** name) {
@@ -147,12 +139,12 @@ EXPORT Result cuGetErrorString(Result result, const char** text) {
 }
 EXPORT Result cuDeviceGetCount(int* count) {
     ENTER(false);
-    *count = setting("devices", 1);
+    *count = settings.number("devices", 1);
     return kSuccess;
 }
 EXPORT Result cuDeviceGet(Device* device, int ordinal) {
     ENTER(false);
-    if (ordinal < 0 || ordinal >= setting("devices", 1)) return kInvalidDevice;
+    if (ordinal < 0 || ordinal >= settings.number("devices", 1)) return kInvalidDevice;
     *device = ordinal;
     return kSuccess;
 }
@@ -163,7 +155,7 @@ EXPORT Result cuDeviceGetName(char* name, int size, Device device) {
 }
 EXPORT Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device) {
     ENTER(false);
-    const int capability = setting("capability", 90);
+    const int capability = settings.number("capability", 90);
     *value = attribute == kCapabilityMajor ? capability / 10 : capability % 10;
     return kSuccess;
 }
@@ -202,7 +194,7 @@ EXPORT Result cuModuleLoadDataEx(Module* module, const void* image, unsigned cou
     uint32_t magic;
     memcpy(&magic, image, sizeof magic);
     const bool fatbin = magic == 0xba55ed50u, ptx = strncmp(text, "//", 2) == 0;
-    if (fatbin && setting("refuse", 0)) return kInvalidImage;
+    if (fatbin && settings.number("refuse", 0)) return kInvalidImage;
     if (!fatbin && !ptx) {
         for (unsigned i = 0; i < count; ++i)
             if (options[i] == kJitErrorLog) strcpy(static_cast<char*>(values[i]), "ptxas application input, line 1; fatal\nmore\n");
