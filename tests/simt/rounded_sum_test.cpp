@@ -69,7 +69,7 @@ TEST(RoundedSum, BeyondTwoToThe53) {
     uint32_t n = 0, rounded = 0;
     for (const auto& [width, height] : {std::pair(4099u, 1500u), std::pair(6000u, 5000u), std::pair(1u, 32768u), std::pair(32768u, 200u), std::pair(257u, 9000u)}) {
         for (int kind = 0; kind < 6; ++kind, ++n) {
-            if (n % stride()) continue;
+            if (n / 6 % stride()) continue;  // all kinds of some sizes
             const RepeatedRow rows(width, height, kind, n);
             const uint64_t expected = double_bits(reference::rounded_sse(rows.pair()));
             EXPECT_EQ(word<32>(rows.pair(), n + 1), expected) << width << "x" << height << ", kind " << kind;
