@@ -23,6 +23,8 @@
 #ifndef AVFILTER_EXACTVQ_HWFRAMES_H
 #define AVFILTER_EXACTVQ_HWFRAMES_H
 
+#include <exactvq/exactvq.h>
+
 #include "libavutil/buffer.h"
 #include "libavutil/frame.h"
 #include "libavutil/pixfmt.h"
@@ -48,5 +50,22 @@ int ff_exactvq_copy_to_system(AVFrame **copy, const AVFrame *frame);
  * @return 0 if they are not CUDA frames, or this build knows none
  */
 int ff_exactvq_cuda_device(const AVBufferRef *frames, ExactVQDevice *device);
+
+/** Tells whether frames of this format may lie in Linux dma-bufs. */
+int ff_exactvq_may_be_dmabuf(enum AVPixelFormat format);
+
+/**
+ * Describes where the samples of a frame lie in dma-bufs.
+ *
+ * @param mapped    a frame that keeps the buffers, to be freed by the caller
+ * @param sw_format what the samples are
+ * @param frame     its memory, dmabuf, plane_dmabuf and the data and stride of
+ *                  the planes are filled in, by component
+ * @param reason    why it cannot be done
+ * @return AVERROR(ENOSYS) if the frame has to be copied
+ */
+int ff_exactvq_map_dmabuf(AVFrame **mapped, const AVFrame *source,
+                          enum AVPixelFormat sw_format, exactvq_frame *frame,
+                          const char **reason);
 
 #endif /* AVFILTER_EXACTVQ_HWFRAMES_H */

@@ -77,6 +77,8 @@ typedef struct Input {
     enum AVPixelFormat sw_format;
     void          *cuda_context;    ///< frames are read where they are, if not NULL
     int            copied;          ///< hardware frames that are copied to be read
+    int            dmabuf;          ///< hardware frames that are read where they are, or copied
+    int            copy_warned;
     exactvq_format format;          ///< as it is scored, that is with the option bits
     uint32_t       shift[3];
     int            offset[3];       ///< bytes from the plane's data to the first sample
@@ -92,8 +94,8 @@ typedef struct Input {
 /** A main frame on its way to the output. */
 typedef struct Pending {
     AVFrame *main;
-    AVFrame *main_copy;             ///< in system memory, if the library cannot read main
-    AVFrame *reference;             ///< or a copy of it; held while the library reads it
+    AVFrame *main_copy;             ///< or mapped, if the library cannot read main itself
+    AVFrame *reference;             ///< likewise; held while the library reads it
     int      disabled;              ///< by the timeline
 } Pending;
 
@@ -300,11 +302,14 @@ static int inspect_input(AVFilterContext *ctx, int pad)
     in->sw_format    = link->format;
     in->cuda_context = NULL;
     in->copied       = 0;
+    in->dmabuf       = 0;
     if (is_hardware(link->format)) {
         in->sw_format = ff_exactvq_sw_format(frames);
         if (cuda && ff_exactvq_cuda_device(frames, &device))
             in->cuda_context = device.context;
-        in->copied = !in->cuda_context;
+        in->dmabuf = s->backend == EXACTVQ_BACKEND_HIP &&
+                     ff_exactvq_may_be_dmabuf(link->format);
+        in->copied = !in->cuda_context && !in->dmabuf;
     }
     in->desc = av_pix_fmt_desc_get(in->sw_format);
     describe_frames(in->text, sizeof(in->text), link->w, link->h, link->format,
@@ -600,7 +605,9 @@ static int open_session(AVFilterContext *ctx)
         .backend          = s->backend,
         .device           = s->device,
         .device_context   = cuda_context,
-        .memory           = cuda_context ? EXACTVQ_MEMORY_CUDA : EXACTVQ_MEMORY_HOST,
+        .memory           = cuda_context ? EXACTVQ_MEMORY_CUDA :
+                            s->inputs[MAIN].dmabuf || s->inputs[REFERENCE].dmabuf ?
+                            EXACTVQ_MEMORY_DMABUF : EXACTVQ_MEMORY_HOST,
         .threads          = s->threads,
         .frames_in_flight = s->async_depth,
         .cpu_mask         = cpu_mask(),
@@ -881,28 +888,96 @@ static int append_pending(ExactVQContext *s, Pending *pending)
 
 /* ---- pairs ---------------------------------------------------------------- */
 
+/** Describes a frame in system or CUDA memory. */
 static void fill_frame(const Input *in, const AVFrame *frame, exactvq_frame *out)
 {
     ExactVQDevice device;
 
-    *out = (exactvq_frame) {
-        .struct_size = sizeof(*out),
-        .memory      = EXACTVQ_MEMORY_HOST,
-        .format      = in->format,
-    };
     if (in->cuda_context && ff_exactvq_cuda_device(frame->hw_frames_ctx, &device)) {
         out->memory = EXACTVQ_MEMORY_CUDA;
         out->stream = device.stream;
     }
     for (int i = 0; i < in->desc->nb_components; i++) {
         const AVComponentDescriptor *comp = &in->desc->comp[i];
-        out->plane[i] = (exactvq_plane) {
-            .data   = frame->data[comp->plane] + in->offset[i],
-            .stride = frame->linesize[comp->plane],
-            .step   = comp->step,
-            .shift  = in->shift[i],
-        };
+        out->plane[i].data   = frame->data[comp->plane] + in->offset[i];
+        out->plane[i].stride = frame->linesize[comp->plane];
     }
+}
+
+static void warn_copied(AVFilterContext *ctx, int pad, const char *reason)
+{
+    ExactVQContext *s = ctx->priv;
+    Input *in = &s->inputs[pad];
+
+    if (!in->copy_warned++)
+        av_log(ctx, AV_LOG_WARNING,
+               "%s is %s, which cannot be read in place: %s. Such frames are copied "
+               "through system memory, which is slower\n",
+               input_names[pad], in->text, reason);
+}
+
+/** Lets the library read a frame where it is. @return AVERROR(ENOSYS) if it cannot */
+static int import_frame(AVFilterContext *ctx, int pad, AVFrame **mapped,
+                        const AVFrame *source, exactvq_frame *out)
+{
+    ExactVQContext *s = ctx->priv;
+    const Input *in = &s->inputs[pad];
+    const char *reason = NULL;
+    exactvq_status status;
+    int ret;
+
+    if ((ret = ff_exactvq_map_dmabuf(mapped, source, in->sw_format, out, &reason)) < 0) {
+        if (reason)
+            warn_copied(ctx, pad, reason);
+        return ret;
+    }
+    for (int i = 0; i < in->desc->nb_components; i++)
+        out->plane[i].data = (const uint8_t *)((uintptr_t)out->plane[i].data + in->offset[i]);
+    if ((status = exactvq_import(s->session, out)) == EXACTVQ_OK)
+        return 0;
+
+    av_frame_free(mapped);
+    out->memory = EXACTVQ_MEMORY_HOST;
+    if (status != EXACTVQ_ERROR_UNSUPPORTED)
+        return library_error(ctx, status);
+    warn_copied(ctx, pad, exactvq_error(s->session));
+    return AVERROR(ENOSYS);
+}
+
+/**
+ * Describes a frame to the library, bringing it to where that can read it.
+ *
+ * @param moved NULL if the library reads the frame itself, else what it reads
+ */
+static int prepare_frame(AVFilterContext *ctx, int pad, const AVFrame *frame,
+                         AVFrame **moved, exactvq_frame *out)
+{
+    ExactVQContext *s = ctx->priv;
+    const Input *in = &s->inputs[pad];
+    int ret;
+
+    *moved = NULL;
+    *out   = (exactvq_frame) {
+        .struct_size = sizeof(*out),
+        .memory      = EXACTVQ_MEMORY_HOST,
+        .format      = in->format,
+    };
+    for (int i = 0; i < in->desc->nb_components; i++) {
+        out->plane[i].step  = in->desc->comp[i].step;
+        out->plane[i].shift = in->shift[i];
+    }
+    if (in->dmabuf &&
+        (ret = import_frame(ctx, pad, moved, frame, out)) != AVERROR(ENOSYS))
+        return ret;
+    if ((in->copied || in->dmabuf) &&
+        (ret = ff_exactvq_copy_to_system(moved, frame)) < 0) {
+        av_log(ctx, AV_LOG_ERROR,
+               "a hardware frame of %s cannot be copied to system memory\n",
+               input_names[pad]);
+        return ret;
+    }
+    fill_frame(in, *moved ? *moved : frame, out);
+    return 0;
 }
 
 static void note_range(Input *in, AVFilterLink *link, const AVFrame *frame)
@@ -911,16 +986,13 @@ static void note_range(Input *in, AVFilterLink *link, const AVFrame *frame)
 }
 
 /** Submits the newest pending pair, after sending older ones if need be. */
-static int submit(AVFilterContext *ctx, const AVFrame *main, const AVFrame *reference)
+static int submit(AVFilterContext *ctx, const exactvq_frame *frames)
 {
     ExactVQContext *s = ctx->priv;
-    exactvq_frame main_frame, reference_frame;
     exactvq_status status;
     int ret;
 
-    fill_frame(&s->inputs[MAIN],      main,      &main_frame);
-    fill_frame(&s->inputs[REFERENCE], reference, &reference_frame);
-    while ((status = exactvq_submit(s->session, &reference_frame, &main_frame,
+    while ((status = exactvq_submit(s->session, &frames[REFERENCE], &frames[MAIN],
                                     s->nb_submitted)) == EXACTVQ_AGAIN) {
         if (nb_pending(s) < 2)
             return AVERROR_BUG;
@@ -933,7 +1005,8 @@ static int submit(AVFilterContext *ctx, const AVFrame *main, const AVFrame *refe
     return 0;
 }
 
-static int score_pair(AVFilterContext *ctx, const Pending *pair)
+static int score_pair(AVFilterContext *ctx, const Pending *pair,
+                      const exactvq_frame *frames)
 {
     ExactVQContext *s = ctx->priv;
     int ret;
@@ -942,22 +1015,22 @@ static int score_pair(AVFilterContext *ctx, const Pending *pair)
     note_range(&s->inputs[REFERENCE], ctx->inputs[REFERENCE], pair->reference);
     if ((ret = check_range(ctx, 1)) < 0)
         return ret;
-    return submit(ctx, pair->main_copy ? pair->main_copy : pair->main, pair->reference);
+    return submit(ctx, frames);
 }
 
-/** Copies the frames of a pair that the library cannot read where they are. */
-static int copy_to_system(ExactVQContext *s, Pending *pair)
+static int prepare_pair(AVFilterContext *ctx, Pending *pair, exactvq_frame *frames)
 {
-    AVFrame *reference = pair->reference;
+    AVFrame *moved;
     int ret;
 
-    if (s->inputs[MAIN].copied &&
-        (ret = ff_exactvq_copy_to_system(&pair->main_copy, pair->main)) < 0)
+    if ((ret = prepare_frame(ctx, MAIN, pair->main, &pair->main_copy,
+                             &frames[MAIN])) < 0 ||
+        (ret = prepare_frame(ctx, REFERENCE, pair->reference, &moved,
+                             &frames[REFERENCE])) < 0)
         return ret;
-    if (s->inputs[REFERENCE].copied) {
-        ret = ff_exactvq_copy_to_system(&pair->reference, reference);
-        av_frame_free(&reference);
-        return ret;
+    if (moved) {
+        av_frame_free(&pair->reference);
+        pair->reference = moved;
     }
     return 0;
 }
@@ -978,6 +1051,7 @@ static int pair_heads(AVFilterContext *ctx)
     Waiting main       = remove_frame(&s->inputs[MAIN], 0);
     AVFrame *reference = remove_frame(&s->inputs[REFERENCE], 0).frame;
     Pending pair       = { .main = main.frame, .disabled = main.disabled };
+    exactvq_frame frames[NB_INPUTS];
     int ret;
 
     if (main.disabled) {
@@ -985,15 +1059,14 @@ static int pair_heads(AVFilterContext *ctx)
         return append_pending(s, &pair);
     }
     pair.reference = reference;
-    if ((ret = copy_to_system(s, &pair)) < 0) {
-        av_log(ctx, AV_LOG_ERROR, "a hardware frame cannot be copied to system memory\n");
+    if ((ret = prepare_pair(ctx, &pair, frames)) < 0) {
         free_pending(&pair);
         return ret;
     }
     /* First, so that no frame is freed here while the library reads it. */
     if ((ret = append_pending(s, &pair)) < 0)
         return ret;
-    return score_pair(ctx, &pair);
+    return score_pair(ctx, &pair, frames);
 }
 
 static int pass_alone(AVFilterContext *ctx)

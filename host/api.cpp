@@ -130,6 +130,14 @@ exactvq_status exactvq_submit(exactvq_session* s, const exactvq_frame* reference
     });
 }
 
+exactvq_status exactvq_import(exactvq_session* s, const exactvq_frame* frame) {
+    return guarded(s, [&] {
+        if (!frame) throw Error(EXACTVQ_ERROR_ARGUMENT, "there is no frame to import");
+        usable(s).import(*frame);
+        return EXACTVQ_OK;
+    });
+}
+
 exactvq_status exactvq_receive(exactvq_session* s, exactvq_score* scores, uint64_t* index, uint32_t flags) {
     return streaming(s, [&](Session& session) {
         if (!scores) throw Error(EXACTVQ_ERROR_ARGUMENT, "there is no room for the scores");

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/session.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "host/error.h"
@@ -16,9 +21,12 @@ void require(bool condition, const std::string& sentence, exactvq_status status 
 }
 
 std::unique_ptr<Backend> make_backend(const exactvq_config& config, const BackendConfig& backend) {
-    require(config.memory <= EXACTVQ_MEMORY_CUDA, "unknown memory kind " + std::to_string(config.memory));
-    const bool device = config.memory == EXACTVQ_MEMORY_CUDA;
-    switch (config.backend == EXACTVQ_BACKEND_AUTO ? static_cast<uint32_t>(device ? EXACTVQ_BACKEND_CUDA : EXACTVQ_BACKEND_CPU) : config.backend) {
+    static constexpr exactvq_backend kReaders[] = {EXACTVQ_BACKEND_CPU, EXACTVQ_BACKEND_CUDA, EXACTVQ_BACKEND_HIP};  // by exactvq_memory
+    require(config.memory < std::size(kReaders), "unknown memory kind " + std::to_string(config.memory));
+    const bool device = config.memory == EXACTVQ_MEMORY_CUDA, shared = config.memory == EXACTVQ_MEMORY_DMABUF;
+    const uint32_t chosen = config.backend == EXACTVQ_BACKEND_AUTO ? static_cast<uint32_t>(kReaders[config.memory]) : config.backend;
+    require(!shared || chosen == EXACTVQ_BACKEND_HIP, "only the HIP backend reads dma-bufs: use it, or copy the frames to host memory", EXACTVQ_ERROR_UNSUPPORTED);
+    switch (chosen) {
     case EXACTVQ_BACKEND_CPU:
         require(!device, "the CPU backend cannot read frames in CUDA memory: use the CUDA backend, or download them", EXACTVQ_ERROR_UNSUPPORTED);
         return make_cpu_backend(backend);
@@ -46,7 +54,8 @@ std::string describe(const exactvq_format& f) {
 }
 
 const char* memory_name(uint32_t memory) {
-    return memory == EXACTVQ_MEMORY_HOST ? "host memory" : memory == EXACTVQ_MEMORY_CUDA ? "CUDA memory" : "memory of an unknown kind";
+    static constexpr const char* kNames[] = {"host memory", "CUDA memory", "dma-bufs"};
+    return memory < std::size(kNames) ? kNames[memory] : "memory of an unknown kind";
 }
 
 bool same(const exactvq_format& a, const exactvq_format& b) {
@@ -56,7 +65,6 @@ bool same(const exactvq_format& a, const exactvq_format& b) {
 
 PlaneView make_view(const exactvq_plane& plane, PlaneSize size, uint32_t depth, const std::string& name) {
     const uint32_t bytes = depth > 8 ? 2 : 1, step = plane.step ? plane.step : bytes;
-    require(plane.data != nullptr, name + " has no data");
     require(step == bytes || step == 2 * bytes,
             name + " has a step of " + std::to_string(step) + " bytes between samples: it must be " + std::to_string(bytes) + " or " + std::to_string(2 * bytes));
     require(depth == 8 ? plane.shift == 0 : plane.shift <= 16 - depth, name + " is shifted by " + std::to_string(plane.shift) + " bits, more than its words hold");
@@ -73,6 +81,34 @@ PlaneView make_view(const exactvq_plane& plane, PlaneSize size, uint32_t depth, 
     view.step = step;
     view.shift = plane.shift;
     return view;
+}
+
+// What is known of the dma-bufs that the planes of a frame lie in.
+SharedFrame shared_frame(const exactvq_frame& frame, uint32_t planes, const std::string& name) {
+    SharedFrame shared;
+    for (uint32_t i = 0; i < planes; ++i) {
+        const uint32_t index = frame.plane_dmabuf[i];
+        require(index < std::size(frame.dmabuf), "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame lies in dma-buf " + std::to_string(index) + ": there are at most " +
+                                                     std::to_string(std::size(frame.dmabuf)));
+        const exactvq_dmabuf& buffer = frame.dmabuf[index];
+        char modifier[19];
+        snprintf(modifier, sizeof modifier, "0x%016" PRIx64, buffer.modifier);
+        require(buffer.modifier == 0, "the " + name + " frame's layout (DRM format modifier " + modifier + ") is not linear: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
+        // Not what the descriptor says: nothing may be read behind the end.
+        const off_t size = lseek(buffer.fd, 0, SEEK_END);
+        require(size > 0, "the " + name + " frame's dma-buf does not tell its size: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
+        require(buffer.size <= static_cast<uint64_t>(size), "the " + name + " frame's dma-buf has " + std::to_string(size) + " bytes, its description " + std::to_string(buffer.size));
+        shared.buffer[index] = {buffer.fd, static_cast<uint64_t>(size)};
+        shared.of_plane[i] = index;
+    }
+    return shared;
+}
+
+// Of a plane whose data is an offset.
+void require_inside(const PlaneView& plane, uint64_t size, const std::string& name) {
+    const uint64_t row = (uint64_t{plane.width} - 1) * plane.step + plane.word_bytes();
+    const __int128 first = static_cast<__int128>(reinterpret_cast<uintptr_t>(plane.data)), last = first + static_cast<__int128>(plane.stride) * (plane.height - 1);
+    require(std::min(first, last) >= 0 && std::max(first, last) + row <= size, name + " reaches beyond its dma-buf of " + std::to_string(size) + " bytes");
 }
 
 void release(const exactvq_frame& frame) {
@@ -97,12 +133,13 @@ Session::Session(const exactvq_config& config)
     scores_.resize(plan_.outputs().size());
     pooling_.resize(plan_.outputs().size());
     if (config.keep_scores) store_.emplace(plan_.outputs().size());
-    tail_known_[0] = tail_known_[1] = config.format.depth != 16 || memory_ != EXACTVQ_MEMORY_HOST;
+    tail_known_[0] = tail_known_[1] = config.format.depth != 16 || memory_ != EXACTVQ_MEMORY_HOST;  // device memory is not looked at
 
     BackendConfig backend;
     backend.geometry = geometry_;
     backend.accumulators = plan_.accumulators();
-    backend.device_memory = memory_ != EXACTVQ_MEMORY_HOST;
+    backend.device_memory = memory_ == EXACTVQ_MEMORY_CUDA;
+    backend.shared_memory = memory_ == EXACTVQ_MEMORY_DMABUF;
     backend.slots = static_cast<uint32_t>(slots_.size());
     backend.threads = config.threads;
     backend.cpu_mask = config.cpu_mask;
@@ -124,24 +161,23 @@ void Session::log(exactvq_log_level level, const std::string& message) const {
     if (log_callback_) log_callback_(log_opaque_, level, message.c_str());
 }
 
-FramePair Session::check_pair(const exactvq_frame& reference, const exactvq_frame& main) const {
-    FramePair pair;
-    for (const exactvq_frame* frame : {&reference, &main}) {
-        const std::string name = frame == &main ? "main" : "reference";
-        require(frame->struct_size >= sizeof(exactvq_frame), "the " + name + " frame's struct_size is not set");
-        require(frame->memory == memory_, "the " + name + " frame is in " + memory_name(frame->memory) + ", the session was opened for frames in " + memory_name(memory_),
-                EXACTVQ_ERROR_UNSUPPORTED);
-        pair.stream[frame == &main] = frame->stream;
-        require(same(frame->format, format_), "the " + name + " frame is " + describe(frame->format) + ", the session was opened for " + describe(format_));
-        for (uint32_t i = 0; i < geometry_.planes; ++i) {
-            const PlaneView view = make_view(frame->plane[i], geometry_.plane[i], geometry_.depth, "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame");
-            const uintptr_t place = reinterpret_cast<uintptr_t>(view.data) | (view.height > 1 ? static_cast<uintptr_t>(view.stride) : 0);
-            require(memory_ == EXACTVQ_MEMORY_HOST || place % view.word_bytes() == 0,
-                    "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame has rows at odd addresses, which frames in device memory may not have");
-            (frame == &main ? pair.plane[i].main : pair.plane[i].ref) = view;
-        }
+void Session::check_frame(const exactvq_frame& frame, const std::string& name, bool is_main, FramePair& pair) const {
+    require(frame.struct_size >= sizeof(exactvq_frame), "the " + name + " frame's struct_size is not set");
+    require(frame.memory == memory_ || (memory_ == EXACTVQ_MEMORY_DMABUF && frame.memory == EXACTVQ_MEMORY_HOST),
+            "the " + name + " frame is in " + memory_name(frame.memory) + ", the session was opened for frames in " + memory_name(memory_), EXACTVQ_ERROR_UNSUPPORTED);
+    require(same(frame.format, format_), "the " + name + " frame is " + describe(frame.format) + ", the session was opened for " + describe(format_));
+    const bool shared = frame.memory == EXACTVQ_MEMORY_DMABUF;
+    if (shared) pair.shared[is_main] = shared_frame(frame, geometry_.planes, name);
+    pair.stream[is_main] = frame.stream;
+    for (uint32_t i = 0; i < geometry_.planes; ++i) {
+        const std::string plane = "plane " + std::string(kPlaneSuffix[i]) + " of the " + name + " frame";
+        require(shared || frame.plane[i].data, plane + " has no data");
+        const PlaneView view = make_view(frame.plane[i], geometry_.plane[i], geometry_.depth, plane);
+        const uintptr_t place = reinterpret_cast<uintptr_t>(view.data) | (view.height > 1 ? static_cast<uintptr_t>(view.stride) : 0);
+        require(frame.memory == EXACTVQ_MEMORY_HOST || place % view.word_bytes() == 0, plane + " has rows at odd addresses, which frames in device memory may not have");
+        if (shared) require_inside(view, pair.shared[is_main]->buffer[frame.plane_dmabuf[i]].size, plane);
+        (is_main ? pair.plane[i].main : pair.plane[i].ref) = view;
     }
-    return pair;
 }
 
 // 12-bit video in 16-bit words scores differently from the same video in 12-bit words; say so, once, when the samples look like it.
@@ -162,7 +198,9 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
     require(!flushed_, "a pair was submitted after the flush", EXACTVQ_ERROR_STATE);
     require(index == submitted_, "pair " + std::to_string(index) + " was submitted, " + std::to_string(submitted_) + " is next", EXACTVQ_ERROR_STATE);
     if (queued_ == slots_.size()) return false;
-    const FramePair pair = check_pair(reference, main);
+    FramePair pair;
+    check_frame(reference, "reference", false, pair);
+    check_frame(main, "main", true, pair);
     if (!tail_known_[0]) look_for_zero_tail(pair.plane[0].ref, "reference", tail_known_[0]);
     if (!tail_known_[1]) look_for_zero_tail(pair.plane[0].main, "main", tail_known_[1]);
 
@@ -176,6 +214,13 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
     ++queued_;
     ++submitted_;
     return true;
+}
+
+void Session::import(const exactvq_frame& frame) {
+    require(frame.memory == EXACTVQ_MEMORY_DMABUF, std::string("only frames in dma-bufs can be imported, this one is in ") + memory_name(frame.memory));
+    FramePair pair;
+    check_frame(frame, "imported", false, pair);
+    backend_->import(*pair.shared[0]);
 }
 
 exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wait) {

@@ -30,6 +30,7 @@ public:
 
     // False: full, nothing was taken.
     bool submit(const exactvq_frame& reference, const exactvq_frame& main, uint64_t index);
+    void import(const exactvq_frame& frame);
     exactvq_status receive(exactvq_score* scores, uint64_t* index, bool wait);
     void flush() { flushed_ = true; }
 
@@ -46,7 +47,7 @@ private:
         std::vector<uint64_t> words;
     };
 
-    FramePair check_pair(const exactvq_frame& reference, const exactvq_frame& main) const;
+    void check_frame(const exactvq_frame& frame, const std::string& name, bool is_main, FramePair& pair) const;
     void look_for_zero_tail(const PlaneView& plane, const char* input, bool& decided);
     void log(exactvq_log_level level, const std::string& message) const;
 

@@ -18,10 +18,17 @@
 #include "host/backend.h"
 #include "host/error.h"
 #include "host/thread_pool.h"
+#include "kernels/gpu/imports.h"
 #include "kernels/gpu/plan.h"
 #include "kernels/gpu/staging.h"
 
 namespace exactvq::gpu {
+
+// Runtimes that read shared buffers.
+template <class Runtime>
+concept ImportsBuffers = requires(Runtime& runtime) { runtime.import_shared(0, 0); };
+
+struct NoImports {};
 
 template <class Runtime>
 class GpuBackend final : public Backend {
@@ -52,6 +59,16 @@ public:
     std::string description() const override { return runtime_.description(); }
 
     void start(uint32_t index, const FramePair& pair, uint64_t* words) override { slots_[index]->start(pair, words); }
+
+    void import(const SharedFrame& frame) override {
+        if constexpr (ImportsBuffers<Runtime>) {
+            const typename Runtime::Scope scope(runtime_);
+            for (const SharedFrame::Buffer& buffer : frame.buffer)
+                if (buffer.size > 0) imports_.get(runtime_, buffer);
+        } else {
+            Backend::import(frame);
+        }
+    }
 
     bool done(uint32_t index) override {
         const typename Runtime::Scope scope(runtime_);
@@ -117,8 +134,9 @@ private:
         Slot(const Slot&) = delete;
         Slot& operator=(const Slot&) = delete;
 
-        // From here on a failure is one of the frame: it is reported when somebody waits.
-        void start(const FramePair& pair, uint64_t* words) {
+        void start(FramePair pair, uint64_t* words) {
+            find_shared(pair);
+            // From here on a failure is one of the frame: it is reported when somebody waits.
             out_ = words;
             failure_ = nullptr;
             busy_ = true;
@@ -150,6 +168,7 @@ private:
             if (failure_) std::rethrow_exception(failure_);
             runtime_.synchronize(finished_);
             busy_ = false;  // from here on nothing of this slot is queued
+            shared_.clear();
             for (size_t i = 0; i < plan_.launches.size(); ++i) {
                 if (results_[words_ + i] != sequence_)
                     throw Error(EXACTVQ_ERROR_DEVICE, std::string("the GPU did not run ") + kernel_info(plan_.launches[i].kernel).name +
@@ -175,6 +194,25 @@ private:
         static uint64_t next_sequence() {
             static std::atomic<uint64_t> last{0x5eed0000};
             return ++last;
+        }
+
+        // Replaces offsets into shared buffers by the device's addresses, and holds the buffers.
+        void find_shared([[maybe_unused]] FramePair& pair) {
+            if constexpr (ImportsBuffers<Runtime>) {
+                const typename Runtime::Scope scope(runtime_);
+                for (uint32_t picture = 0; picture < 2; ++picture) {
+                    if (!pair.shared[picture]) continue;
+                    for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
+                        if (!plan_.planes[p]) continue;
+                        const SharedFrame::Buffer& buffer = pair.shared[picture]->buffer[pair.shared[picture]->of_plane[p]];
+                        wait_until_written(buffer.fd);
+                        const auto imported = backend_.imports_.get(runtime_, buffer);
+                        PlaneView& view = picture == 0 ? pair.plane[p].ref : pair.plane[p].main;
+                        view.data = reinterpret_cast<const uint8_t*>(imported->address() + reinterpret_cast<uintptr_t>(view.data));
+                        shared_.push_back(imported);
+                    }
+                }
+            }
         }
 
         void copy_stripes() {
@@ -233,6 +271,7 @@ private:
         StagingLayout layout_;
         uint8_t* staging_ = nullptr;  // pinned: the pair, packed
         Address planes_ = 0;          // the same on the device
+        std::vector<std::shared_ptr<const void>> shared_;  // buffers that the pair lies in
         std::atomic<uint32_t> next_stripe_{0}, working_{0};
 
         std::exception_ptr failure_;  // written before queued_
@@ -241,6 +280,7 @@ private:
 
     const BackendConfig config_;
     Runtime runtime_;
+    std::conditional_t<ImportsBuffers<Runtime>, Imports<Runtime>, NoImports> imports_;
     std::vector<std::unique_ptr<Slot>> slots_;
     std::unique_ptr<ThreadPool> pool_;  // copies frames of system memory
 };

@@ -21,4 +21,8 @@
 //     bool finished(Event); void synchronize(Event);               // the host asks, or waits
 //     void wait_for(Stream, Event, void* producer);                // what the producer's stream (the user's handle) holds now is finished before the stream goes on
 //
+//     // Optional: shared buffers (kernels/gpu/imports.h). The descriptor stays the caller's. EXACTVQ_ERROR_UNSUPPORTED: this buffer cannot be read.
+//     struct SharedMemory { Address address; ... };
+//     SharedMemory import_shared(int fd, uint64_t size); void release_shared(SharedMemory&) noexcept;
+//
 // free and destroy ignore null. All others throw Error (host/error.h) with one sentence that names the call and the driver's error. Streams are ordered in themselves only.

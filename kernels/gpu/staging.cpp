@@ -35,7 +35,7 @@ size_t StagingLayout::largest(const Geometry& geometry, const bool (&planes)[3])
 StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]) : pair_(pair) {
     for (uint32_t picture = 0; picture < 2; ++picture) {
         for (uint32_t p = 0; p < geometry.planes; ++p) {
-            if (!planes[p]) continue;
+            if (!planes[p] || pair.shared[picture]) continue;
             const PlaneView& view = pair.plane[p].*kPictures[picture];
             const size_t row = size_t{view.width - 1} * view.step + view.word_bytes();
             if (p == 1 && planes[2] && interleaved(view, pair.plane[2].*kPictures[picture])) {
@@ -73,7 +73,7 @@ FramePair StagingLayout::packed(uint64_t at) const {
     for (uint32_t p = 0; p < 3; ++p) {
         for (uint32_t picture = 0; picture < 2; ++picture) {
             PlaneView& view = pair.plane[p].*kPictures[picture];
-            if (view_[p][picture].pitch == 0) continue;  // not read
+            if (view_[p][picture].pitch == 0) continue;  // not packed
             view.data = reinterpret_cast<const uint8_t*>(at + view_[p][picture].offset);
             view.stride = static_cast<ptrdiff_t>(view_[p][picture].pitch);
         }

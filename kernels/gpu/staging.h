@@ -12,14 +12,14 @@
 
 namespace exactvq::gpu {
 
-// How the planes of one pair are packed: rows at multiples of 64 bytes, planes at multiples of 256. Interleaved chroma is packed once.
+// How the planes of one pair that are in system memory are packed: rows at multiples of 64 bytes, planes at multiples of 256. Interleaved chroma is packed once.
 class StagingLayout {
 public:
     // Bytes that hold every pair of this geometry, whatever the step of its samples.
     static size_t largest(const Geometry& geometry, const bool (&planes)[3]);
 
     StagingLayout() = default;
-    // Of those `planes` that are read.
+    // Of those `planes` that are read. Pictures in shared buffers are left where they are.
     StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]);
 
     size_t bytes() const { return bytes_; }

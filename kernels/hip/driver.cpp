@@ -41,11 +41,15 @@ std::string Driver::architecture(int device) const {
     return {};
 }
 
-void Driver::fail(const char* call, Result result) const {
+std::string Driver::sentence(const char* call, Result result) const {
     const char *name = error_name_(result), *text = error_text_(result);
     std::string sentence = std::string(call) + " failed: " + (name ? name : "HIP error " + std::to_string(static_cast<int>(result)));
     if (text) sentence += std::string(" (") + text + ")";
-    throw Error(result == kOutOfMemory ? EXACTVQ_ERROR_NO_MEMORY : EXACTVQ_ERROR_DEVICE, sentence);
+    return sentence;
+}
+
+void Driver::fail(const char* call, Result result) const {
+    throw Error(result == kOutOfMemory ? EXACTVQ_ERROR_NO_MEMORY : EXACTVQ_ERROR_DEVICE, sentence(call, result));
 }
 
 }  // namespace exactvq::hip

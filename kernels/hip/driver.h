@@ -18,6 +18,7 @@ using Module = struct ModuleObject*;
 using Function = struct FunctionObject*;
 using Stream = struct StreamObject*;
 using Event = struct EventObject*;
+using ExternalMemory = struct ExternalMemoryObject*;
 
 // Results that mean something to us. All others are named by HIP.
 enum Result : int {
@@ -28,12 +29,34 @@ enum Result : int {
     kInvalidDevice = 101,
     kInvalidImage = 200,
     kNoBinaryForGpu = 209,
-    kNotReady = 600
+    kNotReady = 600,
+    kNotSupported = 801
 };
 
 enum CopyKind : int { kHostToDevice = 1, kDeviceToHost = 2 };
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
+
+inline constexpr int kOpaqueFd = 1;  // hipExternalMemoryHandleTypeOpaqueFd: a dma-buf, too
+
+// hipExternalMemoryHandleDesc
+struct ExternalMemoryDescription {
+    int type = kOpaqueFd;
+    union {
+        int fd;
+        void* win32[2];
+    } handle{};
+    unsigned long long size = 0;
+    unsigned flags = 0;
+    unsigned reserved[16] = {};
+};
+
+// hipExternalMemoryBufferDesc
+struct ExternalBufferDescription {
+    unsigned long long offset = 0, size = 0;
+    unsigned flags = 0;
+    unsigned reserved[16] = {};
+};
 
 // hipDeviceProp_t, whose layout differs between versions of ROCm: only the name of the architecture is looked for, as text.
 struct Properties {
@@ -64,6 +87,9 @@ struct Properties {
     X(hipEventRecord, (Event event, Stream stream)) \
     X(hipEventQuery, (Event event)) \
     X(hipEventSynchronize, (Event event)) \
+    X(hipImportExternalMemory, (ExternalMemory * memory, const ExternalMemoryDescription* description)) \
+    X(hipExternalMemoryGetMappedBuffer, (void** address, ExternalMemory memory, const ExternalBufferDescription* description)) \
+    X(hipDestroyExternalMemory, (ExternalMemory memory)) \
     X(hipModuleLaunchKernel, \
       (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, \
        Stream stream, void** parameters, void** extra))
@@ -80,7 +106,12 @@ public:
     // "gfx90a:sramecc+:xnack-", or "" if HIP does not tell.
     std::string architecture(int device) const;
 
-    // Throws Error with the name of the call and the HIP runtime's name of what went wrong.
+    // Whether hipFree() ends the mapping of external memory, as since ROCm 6: it is an error before.
+    bool frees_mappings() const { return library_.name() != "libamdhip64.so.5"; }
+
+    // The name of the call, and the HIP runtime's name of what went wrong.
+    std::string sentence(const char* call, Result result) const;
+    // Throws Error with that sentence.
     [[noreturn]] void fail(const char* call, Result result) const;
 
 private:

@@ -136,6 +136,35 @@ void HipRuntime::launch(Stream stream, KernelId kernel, uint32_t x, uint32_t y, 
     if (result != hip::kSuccess) driver_.fail((std::string(driver_.hipModuleLaunchKernel.name) + " of " + info.name).c_str(), result);
 }
 
+HipRuntime::SharedMemory HipRuntime::import_shared(int fd, uint64_t size) {
+    const auto refuse = [this](const char* call, hip::Result result) {
+        throw Error(EXACTVQ_ERROR_UNSUPPORTED, "the GPU (" + gpu_ + ") does not take a dma-buf: " + driver_.sentence(call, result));
+    };
+    SharedMemory memory;
+    memory.file = LentFile(fd);
+    hip::ExternalMemoryDescription whole;
+    whole.handle.fd = memory.file.get();
+    whole.size = size;
+    hip::Result result = driver_.attempt(driver_.hipImportExternalMemory, &memory.handle, &whole);
+    if (result != hip::kSuccess) refuse(driver_.hipImportExternalMemory.name, result);
+    memory.file.look();
+    void* address = nullptr;
+    hip::ExternalBufferDescription buffer;
+    buffer.size = size;
+    result = driver_.attempt(driver_.hipExternalMemoryGetMappedBuffer, &address, memory.handle, &buffer);
+    if (result != hip::kSuccess) {
+        release_shared(memory);
+        refuse(driver_.hipExternalMemoryGetMappedBuffer.name, result);
+    }
+    memory.address = reinterpret_cast<Address>(address);
+    return memory;
+}
+
+void HipRuntime::release_shared(SharedMemory& memory) noexcept {
+    if (memory.address && driver_.frees_mappings()) free(memory.address);
+    driver_.attempt(driver_.hipDestroyExternalMemory, memory.handle);
+}
+
 void HipRuntime::record(Event event, Stream stream) { driver_.call(driver_.hipEventRecord, event, stream); }
 
 void HipRuntime::wait(Stream stream, Event event) { driver_.call(driver_.hipStreamWaitEvent, stream, event, 0u); }

@@ -11,6 +11,7 @@
 
 #include "host/backend.h"
 #include "kernels/gpu/kernel_list.h"
+#include "kernels/gpu/shared_file.h"
 #include "kernels/hip/driver.h"
 #include "kernels/hip/images.h"
 
@@ -60,6 +61,15 @@ public:
     void upload(Stream stream, Address to, size_t to_pitch, const void* from, ptrdiff_t from_pitch, size_t width_bytes, size_t rows);
     void download(Stream stream, void* to, Address from, size_t bytes);
     void launch(Stream stream, KernelId kernel, uint32_t x, uint32_t y, uint32_t z, const void* arguments, size_t size);
+
+    struct SharedMemory {
+        Address address = 0;
+        hip::ExternalMemory handle = nullptr;
+        LentFile file;
+    };
+    // The descriptor stays the caller's.
+    SharedMemory import_shared(int fd, uint64_t size);
+    void release_shared(SharedMemory& memory) noexcept;
 
     void record(Event event, Stream stream);
     void wait(Stream stream, Event event);

@@ -89,6 +89,15 @@ def fake_cuda(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def fake_va(tmp_path_factory):
+    """libva without a GPU, for LD_PRELOAD."""
+    target = tmp_path_factory.mktemp("fake") / "fake_va.so"
+    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-I", str(HERE.parent.parent), "-o", str(target), str(HERE / "fake_va.cpp")], capture_output=True, text=True)
+    assert build.returncode == 0, f"g++ cannot build the fake libva:\n{build.stderr}"
+    return target
+
+
+@pytest.fixture(scope="session")
 def rawfile(tmp_path_factory):
     """rawfile(clip, pix_fmt): input arguments for the clip's frames in that layout, written once for equal bytes."""
     folder, known, lock = tmp_path_factory.mktemp("raw"), {}, threading.Lock()

@@ -163,6 +163,10 @@ EXPORT Result hipEventDestroy(Event event) { return forward(&cuda::Driver::cuEve
 EXPORT Result hipEventRecord(Event event, Stream stream) { return forward(&cuda::Driver::cuEventRecord, event_of(event), stream_of(stream)); }
 EXPORT Result hipEventQuery(Event event) { return forward(&cuda::Driver::cuEventQuery, event_of(event)); }
 EXPORT Result hipEventSynchronize(Event event) { return forward(&cuda::Driver::cuEventSynchronize, event_of(event)); }
+// CUDA's driver imports no dma-bufs.
+EXPORT Result hipImportExternalMemory(ExternalMemory*, const ExternalMemoryDescription*) { return kNotSupported; }
+EXPORT Result hipExternalMemoryGetMappedBuffer(void**, ExternalMemory, const ExternalBufferDescription*) { return kNotSupported; }
+EXPORT Result hipDestroyExternalMemory(ExternalMemory) { return kNotSupported; }
 EXPORT Result hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                                     unsigned shared_bytes, Stream stream, void** parameters, void** extra) {
     return forward(&cuda::Driver::cuLaunchKernel, reinterpret_cast<cuda::Function>(function), grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,

@@ -9,7 +9,11 @@
 //     fail_at=7 result=999            the seventh call since fake_reset() gives this result
 //     lose=3                          the third launch is accepted and never runs
 //     dry=1                           no launch runs
+//     fd=keep                         what becomes of an imported descriptor: it is closed at once, at the end (late), or not at all (keep)
 //     wrong=1                         the last word of all that is downloaded is another one
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -38,18 +42,25 @@ struct StreamObject {
     int device;
 };
 struct EventObject {};
+struct ExternalMemoryObject {
+    int fd;
+    void* address;
+    size_t size;
+    bool mapped;
+};
 
 namespace {
 
 constexpr Result kInvalidHandle{400}, kNotFound{500}, kLaunchFailure{719};
 
 struct State {
-    int calls = 0, launches = 0;
+    int calls = 0, launches = 0, imports = 0;
     std::map<char*, std::vector<char>> memory;  // by address
     std::map<void*, std::vector<char>> host;
     std::set<ModuleObject*> modules;
     std::set<StreamObject*> streams;
     std::set<EventObject*> events;
+    std::set<ExternalMemoryObject*> external;
     FunctionObject functions[static_cast<size_t>(gpu::KernelId::kCount)];
     std::string last_launch, failed;
 };
@@ -101,7 +112,7 @@ bool has_stream(Stream stream) { return state.streams.count(stream) && stream->d
 
 // ---- for the tests -----------------------------------------------------------------------------------------------------
 
-EXPORT void fake_reset() { state.calls = state.launches = 0; }
+EXPORT void fake_reset() { state.calls = state.launches = state.imports = 0; }
 // Frees all objects.
 EXPORT void fake_clear() {
     for (ModuleObject* module : state.modules) delete module;
@@ -111,11 +122,18 @@ EXPORT void fake_clear() {
     state.host.clear();
     state.modules.clear();
     state.streams.clear();
+    for (ExternalMemoryObject* memory : state.external) {
+        munmap(memory->address, memory->size);
+        if (memory->fd >= 0) close(memory->fd);
+        delete memory;
+    }
     state.events.clear();
+    state.external.clear();
 }
 EXPORT int fake_calls() { return state.calls; }
+EXPORT int fake_imports() { return state.imports; }
 EXPORT int fake_alive() {
-    return static_cast<int>(state.memory.size() + state.host.size() + state.modules.size() + state.streams.size() + state.events.size());
+    return static_cast<int>(state.memory.size() + state.host.size() + state.modules.size() + state.streams.size() + state.events.size() + state.external.size());
 }
 // The function that fail_at made fail.
 EXPORT const char* fake_failed() { return state.failed.c_str(); }
@@ -196,6 +214,11 @@ EXPORT Result hipMalloc(void** address, size_t size) {
 }
 EXPORT Result hipFree(void* address) {
     ENTER();
+    for (ExternalMemoryObject* memory : state.external) {
+        if (!memory->mapped || memory->address != address) continue;
+        memory->mapped = false;
+        return kSuccess;
+    }
     return state.memory.erase(static_cast<char*>(address)) ? kSuccess : kInvalidValue;
 }
 EXPORT Result hipHostMalloc(void** memory, size_t size, unsigned) {
@@ -258,6 +281,31 @@ EXPORT Result hipEventQuery(Event event) {
 EXPORT Result hipEventSynchronize(Event event) {
     ENTER();
     return state.events.count(event) ? kSuccess : kInvalidHandle;
+}
+EXPORT Result hipImportExternalMemory(ExternalMemory* memory, const ExternalMemoryDescription* description) {
+    ENTER();
+    if (description->type != kOpaqueFd || description->flags) return kInvalidValue;
+    ++state.imports;
+    void* address = mmap(nullptr, description->size, PROT_READ, MAP_SHARED, description->handle.fd, 0);
+    if (address == MAP_FAILED) return kOutOfMemory;  // as HIP says
+    const std::string fate = settings.text("fd", "close");
+    if (fate == "close") close(description->handle.fd);
+    *memory = *state.external.insert(new ExternalMemoryObject{fate == "late" ? description->handle.fd : -1, address, description->size, false}).first;
+    return kSuccess;
+}
+EXPORT Result hipExternalMemoryGetMappedBuffer(void** address, ExternalMemory memory, const ExternalBufferDescription* description) {
+    ENTER();
+    if (!state.external.count(memory) || description->flags || description->offset + description->size > memory->size) return kInvalidValue;
+    memory->mapped = true;
+    *address = static_cast<char*>(memory->address) + description->offset;
+    return kSuccess;
+}
+EXPORT Result hipDestroyExternalMemory(ExternalMemory memory) {
+    ENTER();
+    if (!state.external.count(memory) || memory->mapped) return kInvalidHandle;
+    munmap(memory->address, memory->size);
+    if (memory->fd >= 0) close(memory->fd);
+    return destroy(state.external, memory);
 }
 EXPORT Result hipModuleLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
                                     unsigned shared_bytes, Stream stream, void** parameters, void** extra) {

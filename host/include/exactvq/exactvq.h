@@ -62,7 +62,10 @@ typedef enum exactvq_backend {
 
 typedef enum exactvq_memory {
     EXACTVQ_MEMORY_HOST = 0, /* plane pointers are host addresses */
-    EXACTVQ_MEMORY_CUDA = 1  /* plane pointers are device addresses valid in the session's CUDA context; rows and samples lie at multiples of their word's size */
+    EXACTVQ_MEMORY_CUDA = 1, /* plane pointers are device addresses valid in the session's CUDA context; rows and samples lie at multiples of their word's size */
+    /* Plane pointers are offsets into Linux dma-bufs, exactvq_frame.dmabuf; rows and samples lie at multiples of their word's size. Of the HIP backend. A session
+     * opened for this memory takes frames in host memory too, one or both of a pair: what exactvq_import() refuses is handed over there. */
+    EXACTVQ_MEMORY_DMABUF = 2
 } exactvq_memory;
 
 typedef enum exactvq_log_level {
@@ -95,6 +98,14 @@ typedef struct exactvq_plane {
     uint32_t shift;    /* unused low bits of the word (P010: 6, yuv420p10: 0); depth + shift <= 16, at depth 8 always 0 */
 } exactvq_plane;
 
+/* A buffer that drivers share, as in FFmpeg's AVDRMObjectDescriptor. */
+typedef struct exactvq_dmabuf {
+    int fd;            /* stays the caller's: the library duplicates what it keeps */
+    uint32_t reserved; /* 0 */
+    uint64_t size;     /* bytes; 0: as the descriptor tells */
+    uint64_t modifier; /* DRM format modifier: only DRM_FORMAT_MOD_LINEAR, 0, can be read in place */
+} exactvq_dmabuf;
+
 /* A frame as the caller holds it. The library reads it in place: from a successful exactvq_submit() until `release` is called the
  * memory must stay valid and unchanged. */
 typedef struct exactvq_frame {
@@ -109,6 +120,10 @@ typedef struct exactvq_frame {
     /* EXACTVQ_MEMORY_CUDA: the CUstream that writes the frame (NULL: the default stream). What it holds at exactvq_submit() is finished before the
      * frame is read. The frame stays in use until `release`. */
     void *stream;
+    /* EXACTVQ_MEMORY_DMABUF: the buffers (as many as are used, from the first on), and the one that each plane lies in. What their drivers' fences say is being written at
+     * exactvq_submit() is waited for. An imported buffer is remembered, so that a decoder's pool is imported once; up to 64 are kept until exactvq_close(). */
+    exactvq_dmabuf dmabuf[4];
+    uint32_t plane_dmabuf[3];
 } exactvq_frame;
 
 /* ---- session --------------------------------------------------------------------------------------------------- */
@@ -197,6 +212,10 @@ typedef struct exactvq_score {
  * ready. EXACTVQ_END: nothing will come any more.
  * Pairs left out by `subsample` are delivered too, with no values. */
 EXACTVQ_API exactvq_status exactvq_receive(exactvq_session *session, exactvq_score *scores, uint64_t *index, uint32_t flags);
+
+/* Asks whether the session can read this frame of EXACTVQ_MEMORY_DMABUF in place, and imports its buffers. EXACTVQ_ERROR_UNSUPPORTED: it cannot (a layout that is not
+ * linear, a buffer that the GPU's driver does not take), exactvq_error() says why, and the session goes on: hand the frame over in host memory. */
+EXACTVQ_API exactvq_status exactvq_import(exactvq_session *session, const exactvq_frame *frame);
 
 /* No more pairs will be submitted: pairs that wait for successors are completed without them. */
 EXACTVQ_API exactvq_status exactvq_flush(exactvq_session *session);
