@@ -83,7 +83,10 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 JsonValue parse_json(std::string_view text) {
     const CLocale locale;
     TreeBuilder builder;
-    if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
+    const size_t zero = text.find('\0');  // ends the text for the lexer
+    if (zero != text.npos)
+        builder.error_position = zero + 1;
+    else if (Json::sax_parse(text.begin(), text.end(), &builder)) return std::move(builder.root);
     const std::string_view before = text.substr(0, std::min(text.size(), std::max<size_t>(builder.error_position, 1) - 1));
     const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n')), column = before.size() - (before.rfind('\n') + 1) + 1;
     fail("is not JSON (line " + std::to_string(line) + ", column " + std::to_string(column) + ")");

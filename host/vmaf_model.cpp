@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "host/error.h"
@@ -68,8 +69,9 @@ VmafModel::VmafModel(std::vector<VmafFeature> features, std::vector<VmafRegresso
     : features_(std::move(features)), regressors_(std::move(regressors)), suffixes_{""} {
     if (regressors_.size() == 1) return;
     for (size_t k = 1; k < regressors_.size(); ++k) {
-        const std::string number = std::to_string(k);
-        suffixes_.push_back("_" + std::string(number.size() < 4 ? 4 - number.size() : 0, '0') + number);
+        char suffix[24];
+        std::snprintf(suffix, sizeof suffix, "_%04zu", k);
+        suffixes_.emplace_back(suffix);
     }
     for (const char* suffix : {"_bagging", "_stddev", "_ci_p95_lo", "_ci_p95_hi"}) suffixes_.emplace_back(suffix);
 }

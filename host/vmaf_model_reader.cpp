@@ -65,7 +65,8 @@ std::string short_name(std::string_view name) {
     const size_t infix = name.find(kInfix);
     if (infix == name.npos || name.size() < infix + kInfix.size() + kSuffix.size() || name.substr(name.size() - kSuffix.size()) != kSuffix) return quote(name);
     const std::string_view middle = name.substr(infix + kInfix.size(), name.size() - infix - kInfix.size() - kSuffix.size());
-    return (name.substr(0, infix) == "VMAF" ? "float_" : "") + std::string(middle.substr(0, 60));
+    if (middle.size() > 60 || middle.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != middle.npos) return quote(name);
+    return (name.substr(0, infix) == "VMAF" ? "float_" : "") + std::string(middle);
 }
 
 std::vector<VmafFeature> read_features(const JsonValue& model) {
