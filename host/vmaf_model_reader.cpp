@@ -249,10 +249,10 @@ VmafModel parse_vmaf_model(std::string_view text, const std::string& path, const
     } catch (const Error& error) {
         throw Error(error.status(), file_name + error.what() + ": fetch it again, or name another file");
     }
-    const bool collection = file.find("0");
-    if (!collection && !file.find("model_dict")) throw Error(EXACTVQ_ERROR_ARGUMENT, file_name + "is no VMAF model: it has neither model_dict nor models \"0\", \"1\" and so on");
+    const bool single = file.find("model_dict");
+    if (!single && !file.find("0")) throw Error(EXACTVQ_ERROR_ARGUMENT, file_name + "is no VMAF model: it has neither model_dict nor models \"0\", \"1\" and so on");
     try {
-        if (collection) return read_collection(file, flags);
+        if (!single) return read_collection(file, flags);
         Member member = read_member(file, flags);
         std::vector<VmafRegressor> regressors;
         regressors.push_back(std::move(member.regressor));

@@ -85,7 +85,7 @@ TEST(Fuzz, VmafModel) {
         const auto seed = static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
         return run(seed, originals[seed % 3], models);
     }
-    const uint32_t runs = 10 * number("EXACTVQ_FUZZ_RUNS", 4000), first = number("EXACTVQ_FUZZ_FIRST", 1);
+    const uint32_t runs = 5 * number("EXACTVQ_FUZZ_RUNS", 4000), first = number("EXACTVQ_FUZZ_FIRST", 1);
     for (uint32_t n = 0; n < runs && !testing::Test::HasFailure(); ++n) run(first + n, originals[(first + n) % 3], models);
     std::printf("%u runs from seed %u, %d of them models\n", runs, first, models);
     EXPECT_GT(models, 0);

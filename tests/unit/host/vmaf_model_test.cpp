@@ -4,21 +4,23 @@
 // EXACTVQ_MODELS: folder with libvmaf's own models.
 #include <gtest/gtest.h>
 #include <locale.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
+#include <clocale>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <locale>
+#include <optional>
 #include <sstream>
 
 #include "host/error.h"
 #include "host/json_tree.h"
 #include "host/vmaf_model_path.h"
 #include "host/vmaf_model_reader.h"
-#include "kernels/common/plane.h"
 
 namespace exactvq {
 namespace {
@@ -435,11 +437,8 @@ TEST(VmafModel, LocalesDoNotMatter) {
     // Its exit status tells of the categories that the source does not have.
     (void)!std::system(("localedef -c --no-archive -i " + source + " -f ANSI_X3.4-1968 " + folder.path() + "/comma 2>/dev/null").c_str());
     const Variable path("LOCPATH", folder.path());
-    const locale_t comma = newlocale(LC_NUMERIC_MASK, "comma", nullptr);
-    ASSERT_TRUE(comma) << "localedef, part of the C library, has made no locale";
-    const locale_t before = uselocale(comma);
+    ASSERT_TRUE(std::setlocale(LC_NUMERIC, "comma")) << "localedef, part of the C library, has made no locale";
     const std::locale cpp_before = std::locale::global(std::locale(std::locale::classic(), new CommaPoint));
-    uselocale(comma);
     EXPECT_EQ(std::strtod("1,5", nullptr), 1.5) << "the locale does nothing";
 
     VmafModel model = read_vmaf_model(kModels + "small.json");
@@ -448,13 +447,12 @@ TEST(VmafModel, LocalesDoNotMatter) {
     EXPECT_EQ(model.features()[0].options.at("adm_enhn_gain_limit"), "1.25");
     EXPECT_EQ(read_vmaf_model(kModels + "small.json").features()[0].options.at("adm_enhn_gain_limit"), "1.2");
     EXPECT_NE(refusal(changed("gamma 0.4", "gamma 0,4")), "");
-    EXPECT_EQ(uselocale(nullptr), comma) << "the caller's locale is another now";
     EXPECT_NE(refusal("{"), "");
-    EXPECT_EQ(uselocale(nullptr), comma) << "the caller's locale is another after a refusal";
+    EXPECT_EQ(uselocale(nullptr), LC_GLOBAL_LOCALE) << "the thread has a locale of its own now";
+    EXPECT_EQ(std::strtod("1,5", nullptr), 1.5) << "the caller's locale is another now";
 
     std::locale::global(cpp_before);
-    uselocale(before);
-    freelocale(comma);
+    std::setlocale(LC_NUMERIC, "C");
 }
 
 // ---- files -----------------------------------------------------------------------------------------------------------------
