@@ -22,7 +22,7 @@ std::vector<std::string> vmaf_model_folders() {
         std::error_code error;
         const std::filesystem::path folder = std::filesystem::absolute(library.dli_fname, error).parent_path();
         if (!error)
-            for (const char* below : {"", "model", "../share/model"}) folders.push_back((folder / below).lexically_normal().string());
+            for (const auto& place : {folder, folder / "model", folder / "../share/model"}) folders.push_back(place.lexically_normal().string());
     }
     for (const char* folder : {"/usr/local/share/model", "/usr/local/share/libvmaf/model", "/usr/share/model", "/usr/share/libvmaf/model"}) folders.emplace_back(folder);
     return folders;

@@ -491,7 +491,7 @@ TEST(VmafModel, Lookup) {
         }
     };
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path(), up = std::filesystem::path(program).parent_path();
-    EXPECT_EQ(sentence("no_such_model"), "there is no VMAF model 'no_such_model': no 'no_such_model.json' in " + first.path() + ", /nowhere, " + second.path() + ", " + program + "/, " + program +
+    EXPECT_EQ(sentence("no_such_model"), "there is no VMAF model 'no_such_model': no 'no_such_model.json' in " + first.path() + ", /nowhere, " + second.path() + ", " + program + ", " + program +
                                              "/model, " + up + "/share/model, /usr/local/share/model, /usr/local/share/libvmaf/model, /usr/share/model, /usr/share/libvmaf/model" +
                                              "; get it with scripts/fetch-models FOLDER and set EXACTVQ_MODEL_PATH=FOLDER, or give the path of a file");
     EXPECT_EQ(sentence(""), "the name of the VMAF model is empty: it is a name such as vmaf_v0.6.1, or the path of a file");
