@@ -24,6 +24,7 @@ T opaque(T x) {
 inline double log10(double x) { return std::log10(x); }
 
 // The variants differ in the last bit in about 1 of 1,000 cases. ADM rounds what they give to binary32, where that bit is lost but for about 1 case in 10^11.
+// VMAF adds some hundred values of exp for a prediction: about 1 of 80 predictions differs, by at most 2.4e-12.
 inline double pow(double x, double y) { return std::pow(opaque(x), opaque(y)); }
 inline double exp(double x) { return std::exp(opaque(x)); }
 
@@ -32,6 +33,8 @@ inline float powf(float x, float y) { return std::pow(opaque(x), opaque(y)); }
 
 // Exact by definition.
 inline double ceil(double x) { return std::ceil(x); }
+inline double floor(double x) { return std::floor(x); }
+inline double sqrt(double x) { return std::sqrt(x); }
 
 }  // namespace exactvq::libm
 

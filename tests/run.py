@@ -21,6 +21,7 @@ BUILD = PROJECT / "build"
 RESULTS = BUILD / "results"
 SHARED = PROJECT.parent / "shared"
 RELEASES = ["7.1", "8.1", "5.1", "9.0"]
+MODELS = {"EXACTVQ_MODELS": SHARED / "models"} if (SHARED / "models").is_dir() else {}
 LONG = {"7.1": {"EXACTVQ_SLOW": 1, "EXACTVQ_REPEAT": 200}}  # the long cases run with one release
 
 # Of machine code a short list; NVIDIA's is made where nvcc is installed.
@@ -100,13 +101,17 @@ def library():
     if not command("scripts/build-library", *WITH_TESTS):
         return fail("library: does not build")
     for name in ("unit", "faults", "fuzz", "parity", "golden"):
-        environment = {}
+        environment = MODELS if name == "unit" else {}
         if name == "golden" and (SHARED / "golden/dev").is_dir():
             if not prepare_ffmpeg("7.1"):
                 fail("library golden: no ffmpeg to decode the clips of the whole set")
                 continue
             environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg"}
         program(f"library {name}", BUILD / f"lib/tests/{name if name != 'faults' else 'fault'}{'-tests'}", **environment)
+    if command("/usr/bin/python3", "tests/golden/independent/check_vmaf.py", BUILD / "lib/tests/vmaf-predict", "tests/data/models", *MODELS.values()):
+        totals["passed"] += 1
+    else:
+        fail("library: VMAF predictions differ from the independent implementation")
 
 
 def gpu():
@@ -148,7 +153,7 @@ def sanitizer(name, options, steps):
 def address_sanitizer():
     options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
     sanitizer("asan", ["-Db_sanitize=address,undefined"],
-              [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], options), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
+              [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], {**options, **MODELS}), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
                ("fuzz-tests", [], {**options, "EXACTVQ_FUZZ_RUNS": 2500}),
               ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 8}), ("simt-tests", [], options),
               ("simt-parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 11})])

