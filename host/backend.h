@@ -17,6 +17,8 @@ namespace exactvq {
 struct FramePair {
     PlanePair plane[3];  // the first Geometry::planes are used
     void* stream[2] = {};  // of frames in device memory: who writes ref and main
+    PlaneView earlier[2];  // the reference's luma one and two pairs before this one; no data: there is none
+    bool motion_only = false;  // only accumulators of kind kMotion are wanted, the words of the others are undefined
 };
 
 struct BackendConfig {

@@ -6,6 +6,7 @@
 
 #include "kernels/common/sse.h"
 #include "kernels/cpu/adm_strip.h"
+#include "kernels/cpu/reference.h"
 
 namespace exactvq::cpu {
 
@@ -160,6 +161,38 @@ private:
     uint64_t total_[kAdmWords] = {};
 };
 
+class VifJob final : public PlaneJob {
+public:
+    explicit VifJob(const VifParameters& parameters) : PlaneJob(1, 1), parameters_(parameters) {}
+
+    void result(uint64_t* words) const override { std::copy_n(total_, kVifWords, words); }
+
+private:
+    void reset() override {}
+    void compute(uint32_t, uint32_t) noexcept override { reference::vif(pair_, parameters_, total_); }
+    void fold(uint32_t, uint32_t) noexcept override {}
+
+    VifParameters parameters_;
+    uint64_t total_[kVifWords] = {};
+};
+
+// The pair: the current plane as reference, the earlier one as main.
+class MotionJob final : public PlaneJob {
+public:
+    MotionJob() : PlaneJob(1, 1) {}
+
+    void result(uint64_t* words) const override { *words = total_; }
+
+private:
+    void reset() override { total_ = 0; }
+    void compute(uint32_t, uint32_t) noexcept override {
+        if (pair_.main.data) total_ = reference::motion(pair_.ref, pair_.main);
+    }
+    void fold(uint32_t, uint32_t) noexcept override {}
+
+    uint64_t total_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers, uint32_t slots) {
@@ -169,6 +202,8 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
     case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
+    case AccumulatorKind::kVif: return std::make_unique<VifJob>(spec.vif);
+    case AccumulatorKind::kMotion: return std::make_unique<MotionJob>();
     }
     return nullptr;
 }
