@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "kernels/common/adm.h"
+#include "kernels/common/motion.h"
 #include "kernels/common/psnr_hvs.h"
+#include "kernels/common/vif.h"
 
 namespace exactvq {
 
@@ -18,7 +20,9 @@ enum class AccumulatorKind : uint8_t {
     kSse,         // word: exact sum of squared differences of the plane
     kRoundedSse,  // word: bits of the binary64 sum of float_psnr's terms in units of 1/q^2, added in raster order
     kPsnrHvsSum,  // word: bits of the binary32 sum of psnr_hvs's terms, added in block raster order; `mask` applies
-    kAdm          // kAdmWords words, see adm_word(); `adm` applies; plane 0
+    kAdm,         // kAdmWords words, see adm_word(); `adm` applies; plane 0
+    kVif,         // kVifWords words, see vif_word(); `vif` applies; plane 0
+    kMotion       // word: sum of magnitudes of the filtered difference of the reference and `motion_distance` (1 or 2) pairs earlier, 0 if there is none; plane 0
 };
 
 // One accumulator that metrics ask for. Equal ones are computed once.
@@ -27,9 +31,11 @@ struct AccumulatorSpec {
     uint8_t plane = 0;
     PsnrHvsMask mask = PsnrHvsMask::kF32;
     AdmParameters adm{};
+    VifParameters vif{};
+    uint8_t motion_distance = 1;
 
     // Words that it fills, side by side.
-    uint32_t words() const { return kind == AccumulatorKind::kAdm ? kAdmWords : 1; }
+    uint32_t words() const { return kind == AccumulatorKind::kAdm ? kAdmWords : kind == AccumulatorKind::kVif ? kVifWords : 1; }
 
     bool operator==(const AccumulatorSpec&) const = default;
 };

@@ -30,6 +30,8 @@ struct FramePair {
     PlanePair plane[3];  // the first Geometry::planes are used
     std::optional<SharedFrame> shared[2];  // ref and main, where they are in shared buffers
     void* stream[2] = {};  // of frames in device memory: who writes ref and main
+    PlaneView earlier[2];  // the reference's luma one and two pairs before this one; no data: there is none
+    bool motion_only = false;  // only accumulators of kind kMotion are wanted, the words of the others are undefined
 };
 
 struct BackendConfig {
@@ -37,7 +39,6 @@ struct BackendConfig {
     std::vector<AccumulatorSpec> accumulators;  // without duplicates; their words follow each other in this order
     uint32_t slots = 1;                         // pairs that may be measured at once
     bool device_memory = false;                 // GPU: frames lie in device memory
-    bool shared_memory = false;                 // GPU: frames may lie in shared buffers, others are in host memory
     uint32_t threads = 0;                       // CPU: workers, 0: one for each CPU that the process may use
     uint32_t cpu_mask = 0;                      // CPU: EXACTVQ_CPU_*
     int32_t device = 0;                         // GPU ordinal

@@ -4,7 +4,7 @@
 namespace exactvq {
 
 const std::vector<const MetricInfo*>& all_metrics() {
-    static const std::vector<const MetricInfo*> list{&psnr_info(), &float_psnr_info(), &psnr_hvs_info(), &adm_info()};
+    static const std::vector<const MetricInfo*> list{&psnr_info(), &float_psnr_info(), &psnr_hvs_info(), &adm_info(), &vif_info()};
     return list;
 }
 

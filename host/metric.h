@@ -64,6 +64,7 @@ const MetricInfo& psnr_info();
 const MetricInfo& float_psnr_info();
 const MetricInfo& psnr_hvs_info();
 const MetricInfo& adm_info();
+const MetricInfo& vif_info();
 
 const std::vector<const MetricInfo*>& all_metrics();
 const MetricInfo* find_metric(std::string_view name);  // nullptr if unknown

@@ -139,7 +139,6 @@ Session::Session(const exactvq_config& config)
     backend.geometry = geometry_;
     backend.accumulators = plan_.accumulators();
     backend.device_memory = memory_ == EXACTVQ_MEMORY_CUDA;
-    backend.shared_memory = memory_ == EXACTVQ_MEMORY_DMABUF;
     backend.slots = static_cast<uint32_t>(slots_.size());
     backend.threads = config.threads;
     backend.cpu_mask = config.cpu_mask;

@@ -28,7 +28,11 @@ public:
     uint32_t stripes() const { return stripes_; }
 
     void begin(const FramePair& pair, uint64_t* words) {
-        for (size_t i = 0; i < jobs_.size(); ++i) jobs_[i]->begin(pair.plane[specs_[i].plane]);
+        motion_only_ = pair.motion_only;
+        for (size_t i = 0; i < jobs_.size(); ++i) {
+            const bool motion = specs_[i].kind == AccumulatorKind::kMotion;
+            jobs_[i]->begin(motion ? PlanePair{pair.plane[0].ref, pair.earlier[specs_[i].motion_distance - 1]} : pair.plane[specs_[i].plane]);
+        }
         words_ = words;
         left_ = stripes_;
         {
@@ -45,7 +49,7 @@ public:
             if (stripe >= stripes_) return;
             size_t job = 0;
             while (stripe >= jobs_[job]->stripes()) stripe -= jobs_[job++]->stripes();
-            jobs_[job]->run(stripe);
+            if (wanted(job)) jobs_[job]->run(stripe);
             if (left_.fetch_sub(1) == 1) finish();
         }
     }
@@ -53,7 +57,7 @@ public:
     void finish() noexcept {
         uint64_t* words = words_;
         for (size_t i = 0; i < jobs_.size(); ++i) {
-            jobs_[i]->result(words);
+            if (wanted(i)) jobs_[i]->result(words);
             words += specs_[i].words();
         }
         const std::lock_guard lock(mutex_);
@@ -72,10 +76,13 @@ public:
     }
 
 private:
+    bool wanted(size_t job) const { return !motion_only_ || specs_[job].kind == AccumulatorKind::kMotion; }
+
     const std::vector<AccumulatorSpec> specs_;
     std::vector<std::unique_ptr<cpu::PlaneJob>> jobs_;
     uint32_t stripes_ = 0;
     uint64_t* words_ = nullptr;
+    bool motion_only_ = false;
     std::atomic<uint32_t> next_{0}, left_{0};
     std::mutex mutex_;
     std::condition_variable changed_;

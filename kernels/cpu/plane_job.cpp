@@ -6,6 +6,8 @@
 
 #include "kernels/common/sse.h"
 #include "kernels/cpu/adm_strip.h"
+#include "kernels/cpu/reference.h"
+#include "kernels/cpu/vif_strip.h"
 
 namespace exactvq::cpu {
 
@@ -160,6 +162,45 @@ private:
     uint64_t total_[kAdmWords] = {};
 };
 
+// One stripe a strip, each with its own rows.
+class VifJob final : public PlaneJob {
+public:
+    VifJob(PlaneSize size, uint32_t depth, const VifParameters& parameters, const Kernels& kernels, uint32_t strips)
+        : PlaneJob(strips, strips), partial_(size_t{strips} * kVifWords) {
+        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(std::make_unique<VifStrip>(parameters, size.width, size.height, depth, i, strips, kernels.vif));
+    }
+
+    void result(uint64_t* words) const override { std::copy_n(total_, kVifWords, words); }
+
+private:
+    void reset() override { std::fill_n(total_, kVifWords, 0); }
+    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kVifWords]); }
+    void fold(uint32_t, uint32_t place) noexcept override {
+        for (uint32_t i = 0; i < kVifWords; ++i) total_[i] += partial_[size_t{place} * kVifWords + i];
+    }
+
+    std::vector<std::unique_ptr<VifStrip>> strips_;
+    std::vector<uint64_t> partial_;
+    uint64_t total_[kVifWords] = {};
+};
+
+// The pair: the current plane as reference, the earlier one as main.
+class MotionJob final : public PlaneJob {
+public:
+    MotionJob() : PlaneJob(1, 1) {}
+
+    void result(uint64_t* words) const override { *words = total_; }
+
+private:
+    void reset() override { total_ = 0; }
+    void compute(uint32_t, uint32_t) noexcept override {
+        if (pair_.main.data) total_ = reference::motion(pair_.ref, pair_.main);
+    }
+    void fold(uint32_t, uint32_t) noexcept override {}
+
+    uint64_t total_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geometry& geometry, const Kernels& kernels, uint32_t workers, uint32_t slots) {
@@ -169,6 +210,8 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
     case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
+    case AccumulatorKind::kVif: return std::make_unique<VifJob>(size, geometry.depth, spec.vif, kernels, vif_strips(size.height, workers, slots));
+    case AccumulatorKind::kMotion: return std::make_unique<MotionJob>();
     }
     return nullptr;
 }

@@ -51,6 +51,15 @@ std::vector<uint64_t> words(const std::vector<AccumulatorSpec>& specs, const Fra
             words.resize(words.size() + kAdmWords);
             adm(plane, spec.adm, words.data() + words.size() - kAdmWords);
             break;
+        case AccumulatorKind::kVif:
+            words.resize(words.size() + kVifWords);
+            vif(plane, spec.vif, words.data() + words.size() - kVifWords);
+            break;
+        case AccumulatorKind::kMotion: {
+            const PlaneView& earlier = pair.earlier[spec.motion_distance - 1];
+            words.push_back(earlier.data ? motion(plane.ref, earlier) : 0);
+            break;
+        }
         }
     }
     return words;

@@ -23,6 +23,12 @@ float psnr_hvs_sum(const PlanePair& pair, const PsnrHvsTable& table, PsnrHvsMask
 // ADM's accumulators, kAdmWords of them, of planes of at least kAdmMinSide on both sides.
 void adm(const PlanePair& pair, const AdmParameters& parameters, uint64_t* words);
 
+// VIF's accumulators, kVifWords of them, of planes of at least kVifMinSide on both sides.
+void vif(const PlanePair& pair, const VifParameters& parameters, uint64_t* words);
+
+// Motion's sum of two planes of at least kMotionMinSide on both sides.
+uint64_t motion(const PlaneView& current, const PlaneView& earlier);
+
 // The words of all accumulators, one after the other.
 std::vector<uint64_t> words(const std::vector<AccumulatorSpec>& specs, const FramePair& pair);
 

@@ -267,6 +267,13 @@ std::string adm_exclusion(const Case& c, const Options& options, const std::stri
     return "";
 }
 
+// The same of any metric.
+std::string exclusion_of(const std::string& metric, const Case& c, const Options& options, const json& row, const std::string& name) {
+    if (row.value("unstable", false)) return metric + ": unstable in libvmaf";
+    if (metric == "vif" && std::min(c.width, c.height) < kVifMinSide) return "vif: a side below 16";
+    return metric == "adm" ? adm_exclusion(c, options, name) : "";
+}
+
 // Every case of a folder against libvmaf's values.
 void check_folder(const fs::path& folder, size_t large) {
     std::map<std::string, std::pair<std::string, Options>> jobs;
@@ -321,7 +328,7 @@ void check_folder(const fs::path& folder, size_t large) {
         for (const auto& [job, items] : measurements) {
             const Measurement& m = *items[0];
             for (size_t i = 0; i < m.names().size(); ++i) api_names[job][m.names()[i]] = m.plan().outputs()[i].name;
-            if (jobs[job].first == "adm") {
+            if (jobs[job].first == "adm" || jobs[job].first == "vif") {
                 EXPECT_EQ(features[job], std::set<std::string>(m.names().begin(), m.names().end())) << job;
             }
         }
@@ -329,8 +336,7 @@ void check_folder(const fs::path& folder, size_t large) {
             const std::string kind = row.contains("frame") ? std::to_string(row["frame"].get<int>()) : row.contains("pool") ? row["pool"].get<std::string>() : "aggregate";
             const std::string job = row.at("job"), feature = row.at("feature"), key = kind + "/" + feature;
             const auto& [metric, options] = jobs[job];
-            std::string exclusion = metric == "adm" ? adm_exclusion(c, options, api_names[job][feature]) : "";
-            if (row.value("unstable", false)) exclusion = metric + ": unstable in libvmaf";
+            const std::string exclusion = exclusion_of(metric, c, options, row, api_names[job][feature]);
             if (!exclusion.empty()) ++not_compared[exclusion];
             for (size_t b = 0; b < results[job].size(); ++b) {
                 const std::string where = job + " on " + backends[b].name;
@@ -349,7 +355,7 @@ void check_folder(const fs::path& folder, size_t large) {
     for (const auto& [metric, count] : compared_of) std::printf("  %s: %zu values compared\n", metric.c_str(), count);
     for (const auto& [reason, count] : not_compared) std::printf("  %s: %zu rows not compared\n", reason.c_str(), count);
     EXPECT_GT(compared, 1000u);
-    for (const char* metric : {"psnr", "float_psnr", "psnr_hvs", "adm"}) EXPECT_GT(compared_of[metric], 100u) << metric;
+    for (const char* metric : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif"}) EXPECT_GT(compared_of[metric], 100u) << metric;
 }
 
 TEST(Golden, SelectionInTheTree) { check_folder(golden_folder(), 1000000); }
@@ -423,6 +429,73 @@ void make_adm_vector(const std::string& name, uint32_t width, uint32_t height, S
             main.at[size_t{y} * width + x] = static_cast<uint16_t>(b);
         }
     }
+}
+
+// Frame t of the specification of vif and motion: gray.
+void make_vif_vector(uint32_t t, uint32_t width, uint32_t height, uint32_t depth, Samples& ref, Samples& main) {
+    ref = main = {width, height, std::vector<uint16_t>(size_t{width} * height)};
+    for (uint32_t y = 0; y < height; ++y)
+        for (uint32_t x = 0; x < width; ++x)
+            ref.at[size_t{y} * width + x] = static_cast<uint16_t>((3 * x * x + 5 * y * y + 7 * x * y + 29 * t * (x + 2 * y)) >> 3 & ((1u << depth) - 1));
+    for (uint32_t y = 0; y < height; ++y)
+        for (uint32_t x = 0; x < width; ++x)
+            main.at[size_t{y} * width + x] = static_cast<uint16_t>((3 * ref.at[size_t{y} * width + x] + ref.at[size_t{y} * width + std::min(x + 1, width - 1)]) >> 2);
+}
+
+// What motion's score of a frame alone is (2.3), with the default options.
+double motion_sad_score(uint64_t sum, uint32_t width, uint32_t height) { return static_cast<double>(sum) / 256.0 / static_cast<double>(width * height); }
+
+// Motion's sums of one plane and another `distance` frames earlier, by each backend and the reference loops.
+std::map<std::string, uint64_t> motion_sums(const Geometry& geometry, const PlaneView& current, const PlaneView& earlier, uint8_t distance, const std::vector<BackendUnderTest>& backends) {
+    BackendConfig config;
+    config.geometry = geometry;
+    config.accumulators.resize(1);
+    config.accumulators[0].kind = AccumulatorKind::kMotion;
+    config.accumulators[0].motion_distance = distance;
+    FramePair pair;
+    pair.plane[0] = {current, current};
+    pair.earlier[distance - 1] = earlier;
+    std::map<std::string, uint64_t> sums{{"reference", reference_words(config.accumulators, pair)[0]}};
+    for (const BackendUnderTest& b : backends) {
+        const std::unique_ptr<Backend> backend = b.make(config);
+        backend->start(0, pair, &sums[b.name]);
+        backend->wait(0);
+    }
+    return sums;
+}
+
+// Motion's sums in a folder: frames one after the other, no session.
+TEST(Golden, MotionSums) {
+    const auto backends = backends_under_test({2});
+    compared = 0;
+    std::vector<std::string> folders{golden_folder()};
+    if (const char* full = std::getenv("EXACTVQ_GOLDEN_FULL")) folders.emplace_back(full);
+    for (const std::string& folder : folders) {
+        for (const Case& c : read_cases(fs::path(folder) / "cases.tsv")) {
+            SCOPED_TRACE(c.name);
+            fs::path values = fs::path(folder) / "golden" / (c.name + ".jsonl");
+            if (!fs::exists(values)) values += ".gz";
+            Geometry geometry = make_geometry(make_format(c.width, c.height, c.depth, c.chroma.c_str()));
+            const Geometry stored = geometry;
+            geometry.planes = 1;
+            std::map<int, std::string> golden;
+            for (const json& row : read_json_lines(values))
+                if (row.at("job") == "motion" && row.contains("frame") && row.at("feature") == "VMAF_integer_feature_motion_sad_score") golden[row["frame"]] = row["hex"];
+            const Folder temporary;
+            auto [ref_file, main_file] = make_input(c, fs::path(folder) / "cases.tsv", temporary.path());
+            std::unique_ptr<Picture> last;
+            for (uint32_t f = 0; f < c.frames && golden.count(static_cast<int>(f)); ++f) {
+                Samples samples[3];
+                read_planes(ref_file, stored, stored, samples);
+                auto picture = std::make_unique<Picture>(samples, geometry, Layout::kPlanar);
+                for (const auto& [name, sum] : motion_sums(geometry, picture->view(0), last ? last->view(0) : PlaneView{}, 1, backends))
+                    expect_value({{"motion_sad", motion_sad_score(sum, c.width, c.height)}}, "motion_sad", golden[static_cast<int>(f)], name + ", frame " + std::to_string(f));
+                last = std::move(picture);
+            }
+        }
+    }
+    std::printf("%zu values compared\n", compared);
+    EXPECT_GT(compared, 100u);
 }
 
 // ADM's accumulators and scores of one frame pair of the specification with one set of options.
@@ -509,6 +582,36 @@ TEST(Golden, SpecificationVectors) {
             make_adm_vector(w[1], width, height, frame.ref[0], frame.main[0]);
             EXPECT_EQ(std::accumulate(frame.ref[0].at.begin(), frame.ref[0].at.end(), uint64_t{0}), std::stoull(w.at(5))) << "another input";
             EXPECT_EQ(std::accumulate(frame.main[0].at.begin(), frame.main[0].at.end(), uint64_t{0}), std::stoull(w.at(6))) << "another input";
+        } else if (w[0] == "vif_score" || w[0] == "vif_words" || w[0] == "motion_score" || w[0] == "motion_words") {
+            const auto word = [&w](size_t i) { return static_cast<uint32_t>(std::stoul(w.at(i))); };
+            const uint32_t width = word(1), height = word(2), depth = word(3), t = word(4);
+            const Geometry geometry = make_geometry(make_format(width, height, depth, "400"));
+            Samples ref, main, earlier, unused;
+            make_vif_vector(t, width, height, depth, ref, main);
+            const Picture ref_picture(&ref, geometry, Layout::kPlanar), main_picture(&main, geometry, Layout::kPlanar);
+            SCOPED_TRACE(w[1] + "x" + w[2] + ", " + w[3] + " bits, frame " + w[4]);
+            if (w[0] == "motion_words" || (w[0] == "motion_score" && w[5] == "VMAF_integer_feature_motion_sad_score" && t > 0)) {
+                make_vif_vector(t - 1, width, height, depth, earlier, unused);
+                const Picture earlier_picture(&earlier, geometry, Layout::kPlanar);
+                for (const auto& [name, sum] : motion_sums(geometry, ref_picture.view(0), earlier_picture.view(0), 1, backends)) {
+                    if (w[0] == "motion_words") EXPECT_EQ(sum, word(5)) << name;
+                    else expect_value({{"sad", motion_sad_score(sum, width, height)}}, "sad", w.at(6), name);
+                    compared += w[0] == "motion_words";
+                }
+            } else if (w[0] == "vif_words" || w[0] == "vif_score") {
+                const FramePair pair = make_pair(ref_picture, main_picture, geometry);
+                Options options = parse_options(w[5] == "-" || w[0] == "vif_words" ? "" : w[5], '|');
+                options.emplace_back("debug", "true");
+                std::map<std::string, std::vector<uint64_t>> words{{"reference", reference_words(make_plan("vif", options, geometry).accumulators(), pair)}};
+                for (const BackendUnderTest& backend : backends) {
+                    Measurement m("vif", options, geometry, backend, Measurement::Names::kLibvmaf);
+                    m.add(pair);
+                    words[backend.name] = m.words();
+                    if (w[0] == "vif_score") expect_value(m.values(), "0/" + w.at(6), w.at(7), backend.name);
+                }
+                for (const auto& [name, values] : words)
+                    for (size_t i = 0; i < kVifSums && w[0] == "vif_words"; ++i, ++compared) EXPECT_EQ(values[vif_word(word(5), static_cast<VifSum>(i))], word(6 + i)) << name;
+            }
         } else if (w[0] == "adm_words" || w[0] == "adm_score") {
             const std::string id = w.at(1) + " " + w.at(2);
             AdmVector& vector = adm_vectors[id];

@@ -68,6 +68,22 @@ std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry) {
     if (geometry.plane[0].width >= kAdmMinSide && geometry.plane[0].height >= kAdmMinSide)
         for (const char* options : {"", "adm_enhn_gain_limit=1.2|adm_skip_aim=1|adm_norm_view_dist=5", "adm_enhn_gain_limit=1|adm_csf_mode=2|adm_skip_scale0=1"})
             specs.push_back(adm_accumulator(geometry, options));
+    AccumulatorSpec spec;
+    spec.kind = AccumulatorKind::kVif;
+    if (geometry.plane[0].width >= kVifMinSide && geometry.plane[0].height >= kVifMinSide) {
+        for (const VifParameters& parameters : {VifParameters{}, VifParameters{1.0, false}, VifParameters{1.37, true}}) {
+            spec.vif = parameters;
+            specs.push_back(spec);
+        }
+    }
+    spec = {};
+    spec.kind = AccumulatorKind::kMotion;
+    if (geometry.plane[0].width >= kMotionMinSide && geometry.plane[0].height >= kMotionMinSide) {
+        for (uint8_t distance : {1, 2}) {
+            spec.motion_distance = distance;
+            specs.push_back(spec);
+        }
+    }
     return specs;
 }
 
@@ -88,6 +104,12 @@ std::string describe(const std::vector<AccumulatorSpec>& specs, size_t word) {
         return "adm (gain " + std::to_string(spec.adm.gain_limit) + ", skips aim " + std::to_string(spec.adm.skip_aim) + " scale0 " + std::to_string(spec.adm.skip_scale0) +
                ") scale " + std::to_string(word / 9) + " " + sums[word / 3 % 3] + " " + "hvd"[word % 3];
     }
+    if (spec.kind == AccumulatorKind::kVif) {
+        static const char* const sums[] = {"NL", "DL", "C", "NN"};
+        return "vif (gain " + std::to_string(spec.vif.gain_limit) + ", skips scale0 " + std::to_string(spec.vif.skip_scale0) + ") scale " + std::to_string(word / kVifSums) + " " +
+               sums[word % kVifSums];
+    }
+    if (spec.kind == AccumulatorKind::kMotion) return "motion distance " + std::to_string(spec.motion_distance);
     static const char* const kinds[] = {"sse", "rounded_sse", "psnr_hvs_sum"};
     return std::string(kinds[static_cast<int>(spec.kind)]) + (spec.mask == PsnrHvsMask::kF64 ? " f64" : "") + " plane " + std::to_string(spec.plane);
 }

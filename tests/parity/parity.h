@@ -35,13 +35,13 @@ public:
         return cells;
     }
     void add(AccumulatorKind kind, const std::string& backend, bool equal) {
-        static const char* const metrics[] = {"psnr", "float_psnr", "psnr_hvs", "adm"};
+        static const char* const metrics[] = {"psnr", "float_psnr", "psnr_hvs", "adm", "vif", "motion"};
         const auto [cell, is_new] = cells_.emplace(std::pair(metrics[static_cast<int>(kind)], backend), equal);
         cell->second = cell->second && equal;
     }
     ~Cells() {
         const char* path = std::getenv("EXACTVQ_CELLS");
-        const bool whole = stride() == 1 && testing::GTEST_FLAG(filter) == "*" && !std::getenv("EXACTVQ_ADM_CASES");
+        const bool whole = stride() == 1 && testing::GTEST_FLAG(filter) == "*" && !std::getenv("EXACTVQ_ADM_CASES") && !std::getenv("EXACTVQ_VIF_CASES");
         FILE* file = path && whole ? std::fopen(path, "a") : nullptr;
         if (!file) return;
         const bool failed = testing::UnitTest::GetInstance()->Failed();  // perhaps before all was compared
@@ -74,7 +74,10 @@ public:
     size_t check(Content content, Layout ref_layout, Layout main_layout, uint32_t seed) {
         const ContentPair samples = make_content(content, geometry_, seed);
         const Picture ref(samples.ref, geometry_, ref_layout), main(samples.main, geometry_, main_layout);
-        const FramePair pair = make_pair(ref, main, geometry_);
+        const Picture earlier(make_content(content, geometry_, seed + 1).main, geometry_, ref_layout);
+        FramePair pair = make_pair(ref, main, geometry_);
+        if (seed % 8) pair.earlier[0] = main.view(0);  // of the first pair there is none
+        if (seed % 8 > 1) pair.earlier[1] = earlier.view(0);
         const std::vector<uint64_t> expected = reference_words(specs_, pair);
         for (size_t b = 0; b < backends_.size(); ++b) {
             std::vector<uint64_t> words(expected.size(), 0xdeadbeefdeadbeefu);
