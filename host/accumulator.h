@@ -59,6 +59,20 @@ private:
     const uint32_t* offsets_;
 };
 
+// A frame's accumulators and those of the frames after it, for metrics that look ahead.
+class FrameWindow {
+public:
+    // words[i]: of the frame i frames later
+    FrameWindow(const uint64_t* const* words, uint32_t frames, const uint32_t* offsets) : words_(words), frames_(frames), offsets_(offsets) {}
+    uint32_t frames() const { return frames_; }  // at least 1; fewer than asked for: the sequence ends
+    Accumulators operator[](uint32_t later) const { return {words_[later], offsets_}; }
+
+private:
+    const uint64_t* const* words_;
+    uint32_t frames_;
+    const uint32_t* offsets_;
+};
+
 }  // namespace exactvq
 
 #endif  // EXACTVQ_HOST_ACCUMULATOR_H

@@ -21,7 +21,7 @@ constexpr float kSkippedDenominator = 0x1.b7cdfep-34f;  // 1e-10
 // 2^e. (Exponents below 0, which would wrap in the reference, need sides of more than 40960.)
 double power_of_two(uint32_t e) { return double_from_bits(uint64_t{e + 1023} << 52); }
 
-class Adm final : public Metric {
+class Adm final : public FrameMetric {
 public:
     Adm(const OptionValues& options, const Geometry& geometry)
         : debug_(options.flag("debug")),

@@ -194,7 +194,7 @@ exactvq_status exactvq_finish_log(exactvq_session* s) {
     });
 }
 
-exactvq_status exactvq_parse_metrics(const char* metrics, const char* options, exactvq_metric_list* list, char* error, size_t error_size) {
+exactvq_status exactvq_parse_metrics(const char* metrics, const char* options, const char* models, exactvq_metric_list* list, char* error, size_t error_size) {
     const auto report = [&](exactvq_status status, const char* sentence) {
         if (error && error_size) std::snprintf(error, error_size, "%s", sentence);
         return status;
@@ -203,7 +203,7 @@ exactvq_status exactvq_parse_metrics(const char* metrics, const char* options, e
     *list = {nullptr, 0};
     if (error && error_size) error[0] = 0;
     try {
-        const MetricList parsed = parse_metrics(metrics ? metrics : "", options ? options : "");
+        const MetricList parsed = parse_metrics(metrics ? metrics : "", options ? options : "", models ? models : "");
         // One block: metrics, then options, then text. Freed as one.
         size_t option_count = 0, text_size = 0;
         for (const auto& instance : parsed.instances) {

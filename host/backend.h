@@ -30,7 +30,9 @@ struct FramePair {
     PlanePair plane[3];  // the first Geometry::planes are used
     std::optional<SharedFrame> shared[2];  // ref and main, where they are in shared buffers
     void* stream[2] = {};  // of frames in device memory: who writes ref and main
-    PlaneView earlier[2];  // the reference's luma one and two pairs before this one; no data: there is none
+    PlaneView earlier[2];  // the reference's luma one and two pairs before this one; no data, and not shared: there is none
+    void* earlier_stream[2] = {};  // as stream and shared
+    std::optional<SharedFrame> earlier_shared[2];
     bool motion_only = false;  // only accumulators of kind kMotion are wanted, the words of the others are undefined
 };
 

@@ -8,7 +8,7 @@
 namespace exactvq {
 namespace {
 
-class FloatPsnr final : public Metric {
+class FloatPsnr final : public FrameMetric {
 public:
     FloatPsnr(const OptionValues& options, const Geometry& geometry) : uncapped_(options.flag("uncapped")) {
         const uint32_t b = geometry.depth;

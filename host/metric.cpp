@@ -4,7 +4,7 @@
 namespace exactvq {
 
 const std::vector<const MetricInfo*>& all_metrics() {
-    static const std::vector<const MetricInfo*> list{&psnr_info(), &float_psnr_info(), &psnr_hvs_info(), &adm_info(), &vif_info()};
+    static const std::vector<const MetricInfo*> list{&psnr_info(), &float_psnr_info(), &psnr_hvs_info(), &adm_info(), &vif_info(), &motion_info(), &vmaf_info()};
     return list;
 }
 
@@ -29,6 +29,7 @@ std::string describe_metrics() {
             switch (option.type) {
             case OptionType::kBool: text += "0|1"; break;
             case OptionType::kChoice: text += option.choices; break;
+            case OptionType::kText: text += "text"; break;
             case OptionType::kNumber:
             case OptionType::kInteger: {
                 char low[32], high[32];

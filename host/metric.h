@@ -4,6 +4,7 @@
 #ifndef EXACTVQ_HOST_METRIC_H
 #define EXACTVQ_HOST_METRIC_H
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,15 @@ struct MetricOutput {
     const char* unit;               // "dB" or ""
     std::string unavailable;        // empty, or the sentence why there never is a value in this geometry
     std::string libvmaf_name = "";  // in libvmaf's logs, without label; empty: the same as name
+    int log_rank = 0;               // libvmaf's logs have those of rank 0 first, then 1 (known at the end of the sequence), then 2 (predictions)
+};
+
+// A score of another metric, with the options that it must have.
+struct ScoreRequest {
+    std::string metric, output;
+    std::map<std::string, std::string> options;
+
+    bool same_instance(const ScoreRequest& other) const { return metric == other.metric && options == other.options; }
 };
 
 struct MetricAggregate {
@@ -38,8 +48,16 @@ public:
     // True if frames that subsampling leaves out must be measured all the same.
     virtual bool needs_every_frame() const { return false; }
 
-    // Scores of one frame, outputs() of them, in the exact steps of the specification. An output that is unavailable gets NaN.
-    virtual void conclude(const Accumulators& accumulators, double* scores) const = 0;
+    // Frames after a frame that its scores wait for. Not 0: conclude() is called for every frame, in order, also for those that subsampling leaves out; its
+    // accumulators are then kMotion's.
+    virtual uint32_t successors() const { return 0; }
+
+    // Scores of a frame, outputs() of them, in the exact steps of the specification. An output that is unavailable gets NaN.
+    virtual void conclude(const FrameWindow& window, double* scores) = 0;
+
+    // Scores of other metrics that conclude() is not given by accumulators but predict() as values.
+    virtual std::vector<ScoreRequest> requests() const { return {}; }
+    virtual void predict(const double* /*values*/, double* /*scores*/) const {}
 
     // Values of the whole sequence. add_frame() is called for every measured frame, in order.
     virtual void add_frame(const Accumulators&) {}
@@ -48,6 +66,13 @@ public:
 protected:
     std::vector<MetricOutput> outputs_;
     std::vector<AccumulatorSpec> accumulators_;
+};
+
+// A metric that knows nothing but the frame.
+class FrameMetric : public Metric {
+public:
+    virtual void conclude(const Accumulators& accumulators, double* scores) const = 0;
+    void conclude(const FrameWindow& window, double* scores) final { static_cast<const FrameMetric*>(this)->conclude(window[0], scores); }
 };
 
 // A metric as users ask for it.
@@ -65,6 +90,8 @@ const MetricInfo& float_psnr_info();
 const MetricInfo& psnr_hvs_info();
 const MetricInfo& adm_info();
 const MetricInfo& vif_info();
+const MetricInfo& motion_info();
+const MetricInfo& vmaf_info();
 
 const std::vector<const MetricInfo*>& all_metrics();
 const MetricInfo* find_metric(std::string_view name);  // nullptr if unknown

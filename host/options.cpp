@@ -26,6 +26,7 @@ std::string allowed(const OptionSpec& spec) {
     case OptionType::kNumber: return number_text(spec.min) + " to " + number_text(spec.max);
     case OptionType::kInteger: return "a whole number from " + number_text(spec.min) + " to " + number_text(spec.max);
     case OptionType::kChoice: return "one of " + std::string(spec.choices);
+    case OptionType::kText: return "any text";
     }
     return "";
 }
@@ -53,6 +54,7 @@ bool parse_value(const OptionSpec& spec, std::string_view text, double& value) {
         value = static_cast<double>(found - choices.begin());
         return found != choices.end();
     }
+    case OptionType::kText: return true;
     }
     return false;
 }
@@ -99,6 +101,15 @@ double OptionValues::number(std::string_view key) const { return value_[find(key
 int OptionValues::integer(std::string_view key) const { return static_cast<int>(value_[find(key)]); }
 std::string_view OptionValues::choice(std::string_view key) const { return text_[find(key)]; }
 
+bool OptionValues::same_scores(const OptionValues& other) const {
+    if (specs_ != other.specs_) return false;
+    for (size_t i = 0; i < specs_->size(); ++i) {
+        const OptionSpec& spec = (*specs_)[i];
+        if (std::string_view(spec.key) != "debug" && (spec.type == OptionType::kText ? text_[i] != other.text_[i] : value_[i] != other.value_[i])) return false;
+    }
+    return true;
+}
+
 std::string OptionValues::libvmaf_suffix() const {
     std::map<std::string_view, std::string> parts;  // by key
     for (size_t i = 0; i < specs_->size(); ++i) {
@@ -124,18 +135,57 @@ void check_label(std::string_view label) {
     if (find_metric(label)) fail("the label " + quote(label) + " is a metric's name: choose another");
 }
 
-MetricList parse_metrics(std::string_view metrics, std::string_view options) {
+namespace {
+
+// Cuts "+flag" off the end of a model if it is there.
+bool cut_flag(std::string_view& model, std::string_view flag) {
+    if (model.size() <= flag.size() || model.substr(model.size() - flag.size()) != flag) return false;
+    model.remove_suffix(flag.size());
+    return true;
+}
+
+// "file or name[@label][+phone][+noclip]" as an instance of vmaf.
+MetricList::Instance parse_model(std::string_view text) {
+    MetricList::Instance instance{"vmaf", "", {}};
+    std::string_view model = text;
+    bool phone = false, noclip = false;
+    while (cut_flag(model, "+phone") ? phone = true : cut_flag(model, "+noclip") ? noclip = true : false) {}
+    if (const size_t at = model.rfind('@'); at != std::string_view::npos && model.find('/', at) == std::string_view::npos) {
+        instance.label = model.substr(at + 1);
+        if (instance.label.empty()) fail("the name after '@' in " + quote(text) + " is empty");
+        check_label(instance.label);
+        model = model.substr(0, at);
+    }
+    if (model.empty()) fail("the model " + quote(text) + " is empty: it is a name or a file, then perhaps @name, +phone, +noclip");
+    instance.options.emplace_back("model", model);
+    if (phone) instance.options.emplace_back("phone", "1");
+    if (noclip) instance.options.emplace_back("noclip", "1");
+    return instance;
+}
+
+}  // namespace
+
+MetricList parse_metrics(std::string_view metrics, std::string_view options, std::string_view models) {
     MetricList list;
     std::vector<const MetricInfo*> infos;
-    for (std::string_view item : split(metrics, '+')) {
-        const size_t at = item.find('@');
-        const std::string_view name = item.substr(0, at), label = at == std::string_view::npos ? "" : item.substr(at + 1);
-        const MetricInfo* info = find_metric(name);
-        if (!info) fail("unknown metric " + quote(name) + ": the metrics are " + list_metrics());
-        if (at != std::string_view::npos && label.empty()) fail("the label after '@' in " + quote(item) + " is empty");
-        check_label(label);
-        list.instances.push_back({std::string(name), std::string(label), {}});
-        infos.push_back(info);
+    if (!metrics.empty() || models.empty()) {
+        for (std::string_view item : split(metrics, '+')) {
+            const size_t at = item.find('@');
+            const std::string_view name = item.substr(0, at), label = at == std::string_view::npos ? "" : item.substr(at + 1);
+            const MetricInfo* info = find_metric(name);
+            if (!info) fail("unknown metric " + quote(name) + ": the metrics are " + list_metrics());
+            if (at != std::string_view::npos && label.empty()) fail("the label after '@' in " + quote(item) + " is empty");
+            check_label(label);
+            if (info == &vmaf_info() && label.empty() && !models.empty()) continue;  // the models say which
+            list.instances.push_back({std::string(name), std::string(label), {}});
+            infos.push_back(info);
+        }
+    }
+    if (!models.empty()) {
+        for (std::string_view item : split(models, '|')) {
+            list.instances.push_back(parse_model(item));
+            infos.push_back(&vmaf_info());
+        }
     }
     if (options.empty()) return list;
     for (std::string_view item : split(options, '|')) {

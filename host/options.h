@@ -12,7 +12,7 @@
 
 namespace exactvq {
 
-enum class OptionType { kBool, kNumber, kInteger, kChoice };
+enum class OptionType { kBool, kNumber, kInteger, kChoice, kText };
 
 struct OptionSpec {
     const char* key;
@@ -34,6 +34,10 @@ public:
     double number(std::string_view key) const;
     int integer(std::string_view key) const;
     std::string_view choice(std::string_view key) const;
+    std::string_view text(std::string_view key) const { return choice(key); }
+
+    // True if an instance with these options gives the same scores: all but `debug`, which adds some, is equal.
+    bool same_scores(const OptionValues& other) const;
 
     // What libvmaf appends to the names of scores: "_alias_value" ("_alias" of a flag) of each option that differs from its default, sorted by key.
     std::string libvmaf_suffix() const;
@@ -56,7 +60,7 @@ struct MetricList {
 };
 
 // See exactvq_parse_metrics(). Throws Error.
-MetricList parse_metrics(std::string_view metrics, std::string_view options);
+MetricList parse_metrics(std::string_view metrics, std::string_view options, std::string_view models = {});
 
 // Throws Error unless the label is empty or [a-z][a-z0-9_]{0,31} and no metric's name.
 void check_label(std::string_view label);

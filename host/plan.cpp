@@ -2,53 +2,118 @@
 #include "host/plan.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "host/error.h"
 
 namespace exactvq {
 namespace {
 
-std::string with_label(const std::string& label, const std::string& name) { return label.empty() ? name : label + "." + name; }
+constexpr uint32_t kMaxValues = 64;  // that a prediction takes
+
+// A prediction's label is the name of its score, which has no label.
+bool is_prediction(const MetricInfo& info) { return &info == &vmaf_info(); }
+
+std::string full_name(const MetricInfo& info, const std::string& label, const std::string& name) {
+    if (label.empty()) return name;
+    return is_prediction(info) ? label + name.substr(std::string_view(info.name).size()) : label + "." + name;
+}
 
 }  // namespace
 
 Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry) {
     if (!metrics || count == 0) throw Error(EXACTVQ_ERROR_ARGUMENT, "no metric is asked for: the metrics are " + list_metrics());
+    std::vector<Instance> predictions;
     for (size_t m = 0; m < count; ++m) {
         const std::string name = metrics[m].name ? metrics[m].name : "";
         const MetricInfo* info = find_metric(name);
         if (!info) throw Error(EXACTVQ_ERROR_ARGUMENT, "unknown metric '" + name + "': the metrics are " + list_metrics());
-        Instance instance;
-        instance.label = metrics[m].label ? metrics[m].label : "";
-        check_label(instance.label);
+        const std::string label = metrics[m].label ? metrics[m].label : "";
+        check_label(label);
         if (metrics[m].option_count > 0 && !metrics[m].options) throw Error(EXACTVQ_ERROR_ARGUMENT, name + " has a count of options but no options");
-        const OptionValues options(info->name, info->options, metrics[m].options, metrics[m].option_count);
-        instance.metric = info->make(options, geometry);
-        for (const MetricOutput& output : instance.metric->outputs()) {
-            const std::string full = with_label(instance.label, output.name);
-            for (const PlanOutput& other : outputs_)
-                if (other.name == full) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + full + "' is asked for twice: give one of them a label (" + name + "@label)");
-            const std::string libvmaf = with_label(instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name);
-            outputs_.push_back({full, libvmaf, instance.label, output.unavailable, info->name, output.unit});
-        }
-        for (const AccumulatorSpec& spec : instance.metric->accumulators()) {
-            const auto found = std::find(accumulators_.begin(), accumulators_.end(), spec);
-            uint32_t offset = 0;
-            for (auto other = accumulators_.begin(); other != found; ++other) offset += other->words();
-            instance.offsets.push_back(offset);
-            if (found == accumulators_.end()) accumulators_.push_back(spec);
-        }
-        for (const MetricAggregate& aggregate : instance.metric->aggregates())
-            aggregates_.push_back({with_label(instance.label, aggregate.name), instance.label, info->name});
-        needs_every_frame_ = needs_every_frame_ || instance.metric->needs_every_frame();
-        instances_.push_back(std::move(instance));
+        Instance instance = make_instance(*info, label, metrics[m].options, metrics[m].option_count, geometry);
+        if (is_prediction(*info)) predictions.push_back(std::move(instance));
+        else add(std::move(instance));
     }
+    for (Instance& prediction : predictions) add_requested(prediction, geometry);
+    for (Instance& prediction : predictions) add(std::move(prediction));
 }
 
-void Plan::conclude(const uint64_t* words, double* scores) const {
-    for (const Instance& instance : instances_) {
-        instance.metric->conclude(Accumulators(words, instance.offsets.data()), scores);
-        scores += instance.metric->outputs().size();
+Plan::Instance Plan::make_instance(const MetricInfo& info, const std::string& label, const exactvq_option* options, size_t count, const Geometry& geometry) {
+    OptionValues values(info.name, info.options, options, count);
+    std::unique_ptr<Metric> metric = info.make(values, geometry);
+    return {&info, label, std::move(values), std::move(metric), 0, {}, {}};
+}
+
+void Plan::add(Instance instance) {
+    const Metric& metric = *instance.metric;
+    const MetricInfo& info = *instance.info;
+    instance.first_output = outputs_.size();
+    std::string unavailable;  // a prediction is as available as what it is made from
+    for (size_t source : instance.sources)
+        if (unavailable.empty() && !outputs_[source].unavailable.empty()) unavailable = full_name(info, instance.label, info.name) + " is made from " + outputs_[source].name + ": " + outputs_[source].unavailable;
+    for (const MetricOutput& output : metric.outputs()) {
+        const std::string full = full_name(info, instance.label, output.name);
+        for (const PlanOutput& other : outputs_)
+            if (other.name == full) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + full + "' is asked for twice: give one of them a label (" + info.name + "@label)");
+        outputs_.push_back({full, full_name(info, instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name), is_prediction(info) ? "" : instance.label,
+                            output.unavailable.empty() ? unavailable : output.unavailable, info.name, output.unit, output.log_rank});
+    }
+    for (const AccumulatorSpec& spec : metric.accumulators()) {
+        const auto found = std::find(accumulators_.begin(), accumulators_.end(), spec);
+        uint32_t offset = 0;
+        for (auto other = accumulators_.begin(); other != found; ++other) offset += other->words();
+        instance.offsets.push_back(offset);
+        if (found == accumulators_.end()) accumulators_.push_back(spec);
+    }
+    for (const MetricAggregate& aggregate : metric.aggregates()) aggregates_.push_back({full_name(info, instance.label, aggregate.name), instance.label, info.name});
+    needs_every_frame_ = needs_every_frame_ || metric.needs_every_frame();
+    successors_ = std::max(successors_, metric.successors());
+    instances_.push_back(std::move(instance));
+}
+
+// Finds the scores that a prediction is made from, and adds the metrics that are not there yet.
+void Plan::add_requested(Instance& prediction, const Geometry& geometry) {
+    for (const ScoreRequest& request : prediction.metric->requests()) {
+        const MetricInfo& info = *find_metric(request.metric);
+        std::vector<exactvq_option> options;
+        for (const auto& [key, value] : request.options) options.push_back({key.c_str(), value.c_str()});
+        Instance wanted = make_instance(info, "", options.data(), options.size(), geometry);
+        const auto same = [&](const Instance& other) { return other.info == &info && other.options.same_scores(wanted.options); };
+        auto found = std::find_if(instances_.begin(), instances_.end(), same);
+        if (found == instances_.end()) {
+            // The first of a metric has no label; others, of models that bring their own options, have the model's name.
+            const auto unlabelled = [&](const Instance& other) { return other.info == &info && other.label.empty(); };
+            const bool taken = std::any_of(instances_.begin(), instances_.end(), unlabelled);
+            if (taken) wanted.label = prediction.label.empty() ? prediction.info->name : prediction.label;
+            add(std::move(wanted));
+            if (taken)  // libvmaf's names tell instances apart by their options
+                for (size_t i = instances_.back().first_output; i < outputs_.size(); ++i) outputs_[i].libvmaf_name = outputs_[i].libvmaf_name.substr(instances_.back().label.size() + 1);
+            found = instances_.end() - 1;
+        }
+        const std::vector<MetricOutput>& outputs = found->metric->outputs();
+        const auto output = std::find_if(outputs.begin(), outputs.end(), [&](const MetricOutput& o) { return o.name == request.output; });
+        if (output == outputs.end()) throw Error(EXACTVQ_ERROR_UNSUPPORTED, "the model asks for " + request.output + ", which " + info.name + " does not give");
+        prediction.sources.push_back(found->first_output + static_cast<size_t>(output - outputs.begin()));
+    }
+    if (prediction.sources.size() > kMaxValues) throw Error(EXACTVQ_ERROR_UNSUPPORTED, "the model asks for more than " + std::to_string(kMaxValues) + " scores");
+}
+
+void Plan::conclude(const uint64_t* const* words, uint32_t frames, bool scored, double* scores) {
+    for (Instance& instance : instances_) {
+        double* own = scores + instance.first_output;
+        if (!instance.sources.empty()) {
+            double values[kMaxValues];
+            bool known = scored;
+            for (size_t i = 0; i < instance.sources.size(); ++i) {
+                values[i] = scores[instance.sources[i]];
+                known = known && values[i] == values[i];
+            }
+            if (known) instance.metric->predict(values, own);
+            else std::fill_n(own, instance.metric->outputs().size(), std::numeric_limits<double>::quiet_NaN());
+        } else if (scored || instance.metric->successors() > 0) {
+            instance.metric->conclude(FrameWindow(words, frames, instance.offsets.data()), own);
+        }
     }
 }
 

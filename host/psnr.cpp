@@ -9,7 +9,7 @@
 namespace exactvq {
 namespace {
 
-class Psnr final : public Metric {
+class Psnr final : public FrameMetric {
 public:
     Psnr(const OptionValues& options, const Geometry& geometry)
         : planes_(options.flag("enable_chroma") && geometry.has_chroma() ? 3 : 1),

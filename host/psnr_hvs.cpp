@@ -12,7 +12,7 @@ namespace {
 
 double decibel(double s) { return 10.0 * (-1.0 * libm::log10(s)); }
 
-class PsnrHvs final : public Metric {
+class PsnrHvs final : public FrameMetric {
 public:
     PsnrHvs(const OptionValues& options, const Geometry& geometry) : planes_(options.flag("enable_chroma") && geometry.has_chroma() ? 3 : 1) {
         const PsnrHvsMask mask = options.choice("psnr_hvs_mask") == "f64" ? PsnrHvsMask::kF64 : PsnrHvsMask::kF32;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 
 #include "host/error.h"
 
@@ -128,11 +129,16 @@ Session::Session(const exactvq_config& config)
     require(config.threads <= kMaxThreads, "threads is " + std::to_string(config.threads) + ": at most " + std::to_string(kMaxThreads));
     require(config.frames_in_flight <= kMaxFramesInFlight,
             "frames_in_flight is " + std::to_string(config.frames_in_flight) + ": at most " + std::to_string(kMaxFramesInFlight));
-    slots_.resize(config.frames_in_flight ? config.frames_in_flight : kDefaultFramesInFlight);
+    slots_.resize((config.frames_in_flight ? config.frames_in_flight : kDefaultFramesInFlight) + plan_.successors());
     for (Slot& slot : slots_) slot.words.resize(count_words(plan_.accumulators()));
     scores_.resize(plan_.outputs().size());
     pooling_.resize(plan_.outputs().size());
     if (config.keep_scores) store_.emplace(plan_.outputs().size());
+    log_order_.resize(plan_.outputs().size());
+    row_.resize(plan_.outputs().size());
+    std::iota(log_order_.begin(), log_order_.end(), size_t{0});
+    std::stable_sort(log_order_.begin(), log_order_.end(), [this](size_t a, size_t b) { return plan_.outputs()[a].log_rank < plan_.outputs()[b].log_rank; });
+    window_.reserve(plan_.successors() + 1);
     tail_known_[0] = tail_known_[1] = config.format.depth != 16 || memory_ != EXACTVQ_MEMORY_HOST;  // device memory is not looked at
 
     BackendConfig backend;
@@ -205,8 +211,19 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
 
     const size_t position = (oldest_ + queued_) % slots_.size();
     Slot& slot = slots_[position];
-    slot.measured = index % subsample_ == 0 || plan_.needs_every_frame();
-    if (slot.measured) backend_->start(static_cast<uint32_t>(position), pair, slot.words.data());
+    using Asked = Slot::Asked;
+    slot.asked = index % subsample_ == 0 || plan_.needs_every_frame() ? Asked::kAll : plan_.successors() > 0 ? Asked::kMotion : Asked::kNothing;
+    if (plan_.successors() > 0) {
+        pair.motion_only = slot.asked == Asked::kMotion;
+        for (size_t i = 0; i < 2; ++i) {
+            pair.earlier[i] = earlier_[i].luma;
+            pair.earlier_stream[i] = earlier_[i].stream;
+            pair.earlier_shared[i] = earlier_[i].shared;
+        }
+        earlier_[1] = std::move(earlier_[0]);
+        earlier_[0] = {pair.plane[0].ref, pair.stream[0], pair.shared[0]};
+    }
+    if (slot.asked != Asked::kNothing) backend_->start(static_cast<uint32_t>(position), pair, slot.words.data());
     slot.reference = reference;
     slot.main = main;
     slot.index = index;
@@ -224,22 +241,33 @@ void Session::import(const exactvq_frame& frame) {
 
 exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wait) {
     if (queued_ == 0) return flushed_ ? EXACTVQ_END : EXACTVQ_AGAIN;
-    Slot& slot = slots_[oldest_];
-    if (slot.measured) {
-        if (!wait && !backend_->done(static_cast<uint32_t>(oldest_))) return EXACTVQ_AGAIN;
-        backend_->wait(static_cast<uint32_t>(oldest_));
+    if (queued_ <= plan_.successors() && !flushed_) return EXACTVQ_AGAIN;
+    // A frame is held until no later one reads it any more: those that its scores wait for are just those.
+    const size_t window = std::min<size_t>(queued_, plan_.successors() + 1);
+    window_.clear();
+    for (size_t i = 0; i < window; ++i) {
+        const size_t position = (oldest_ + i) % slots_.size();
+        window_.push_back(slots_[position].words.data());
+        if (slots_[position].asked == Slot::Asked::kNothing) continue;
+        if (!wait && !backend_->done(static_cast<uint32_t>(position))) return EXACTVQ_AGAIN;
+        backend_->wait(static_cast<uint32_t>(position));
     }
-    if (slot.index % subsample_ == 0) {
-        plan_.conclude(slot.words.data(), scores_.data());
+    Slot& slot = slots_[oldest_];
+    const bool scored = slot.index % subsample_ == 0;
+    if (scored || plan_.successors() > 0) plan_.conclude(window_.data(), static_cast<uint32_t>(window), scored, scores_.data());
+    if (scored) {
         for (size_t i = 0; i < scores_.size(); ++i)
             if (!plan_.outputs()[i].unavailable.empty()) scores_[i] = std::numeric_limits<double>::quiet_NaN();
-        if (store_) store_->add(slot.index, scores_.data());
+        if (store_) {
+            for (size_t i = 0; i < log_order_.size(); ++i) row_[i] = scores_[log_order_[i]];
+            store_->add(slot.index, row_.data());
+        }
         last_score_ = clock();
         if (slot.index == 0) first_score_ = last_score_;
     } else {
         for (double& score : scores_) score = std::numeric_limits<double>::quiet_NaN();
     }
-    if (slot.measured) plan_.add_frame(slot.words.data());
+    if (slot.asked == Slot::Asked::kAll) plan_.add_frame(slot.words.data());
     for (size_t i = 0; i < scores_.size(); ++i) {
         const bool has_value = !std::isnan(scores_[i]);
         if (has_value) pooling_[i].add(scores_[i]);
@@ -270,9 +298,13 @@ void Session::finish_log() {
     log.height = format_.height;
     log.frames_per_cpu_second =
         static_cast<double>(store_->frames()) / (static_cast<double>(last_score_ - first_score_) / static_cast<double>(CLOCKS_PER_SEC));
-    for (const PlanOutput& output : plan_.outputs()) log.names.push_back(output.libvmaf_name);
+    std::vector<Pooling> pooling;
+    for (size_t i : log_order_) {
+        log.names.push_back(plan_.outputs()[i].libvmaf_name);
+        pooling.push_back(pooling_[i]);
+    }
     log.store = &*store_;
-    log.pooling = &pooling_;
+    log.pooling = &pooling;
     const std::vector<double> values = plan_.aggregate_values();
     for (size_t i = 0; i < values.size(); ++i) log.aggregates.push_back({plan_.aggregates()[i].name, values[i]});
     LogFile file = std::move(*log_file_);  // whatever happens, once

@@ -43,7 +43,7 @@ private:
     struct Slot {
         exactvq_frame reference, main;
         uint64_t index = 0;
-        bool measured = false;  // the backend was asked
+        enum class Asked { kNothing, kMotion, kAll } asked = Asked::kNothing;  // of the backend
         std::vector<uint64_t> words;
     };
 
@@ -65,9 +65,17 @@ private:
     bool flushed_ = false;
     bool tail_known_[2] = {true, true};  // reference, main
 
-    std::vector<double> scores_;
+    std::vector<double> scores_, row_;  // of a frame; as the log has them
     std::vector<Pooling> pooling_;
     std::optional<ScoreStore> store_;
+    std::vector<const uint64_t*> window_;  // words of the oldest slot and of those that its scores wait for
+    std::vector<size_t> log_order_;         // outputs as libvmaf lists them
+    struct Earlier {
+        PlaneView luma;
+        void* stream = nullptr;
+        std::optional<SharedFrame> shared;
+    };
+    Earlier earlier_[2];  // of the reference, one and two pairs ago
     clock_t first_score_ = 0, last_score_ = 0;
     std::optional<LogFile> log_file_;
     exactvq_log_format log_format_ = EXACTVQ_LOG_FORMAT_JSON;

@@ -12,7 +12,7 @@ static_assert(FLT_EVAL_METHOD == 0, "float expressions are rounded to binary32 a
 namespace exactvq {
 namespace {
 
-class Vif final : public Metric {
+class Vif final : public FrameMetric {
 public:
     Vif(const OptionValues& options, const Geometry& geometry) : debug_(options.flag("debug")), skip_scale0_(options.flag("vif_skip_scale0")) {
         const PlaneSize luma = geometry.plane[0];

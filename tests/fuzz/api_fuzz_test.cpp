@@ -45,7 +45,7 @@ exactvq_metric_list random_metrics(Random& random) {
     char error[64];
     if (random() % 3) {
         const auto& choice = good[random() % std::size(good)];
-        EXPECT_EQ(exactvq_parse_metrics(choice[0], choice[1], &list, error, sizeof error), EXACTVQ_OK);
+        EXPECT_EQ(exactvq_parse_metrics(choice[0], choice[1], nullptr, &list, error, sizeof error), EXACTVQ_OK);
     } else {
         const exactvq_status status = exactvq_parse_metrics(random_text(random).c_str(), random_text(random).c_str(), &list, error, sizeof error);
         EXPECT_EQ(status == EXACTVQ_OK, list.count > 0);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -133,8 +134,40 @@ Geometry floor_chroma(Geometry geometry, const std::string& chroma) {
 
 using Options = std::vector<std::pair<std::string, std::string>>;
 
-// The plan of one metric with its options.
+// "model NAME as LABEL flags transform; model ...": pairs of label and model with its flags as exactvq_parse_metrics() takes them after the label.
+Options parse_models(const std::string& job) {
+    Options models;
+    std::stringstream items(job);
+    for (std::string item; std::getline(items, item, ';');) {
+        std::stringstream words(item);
+        std::string word, name, label;
+        words >> word >> name >> word >> label >> word;
+        std::string flags;
+        for (std::string flag; words >> flag;) flags += flag == "transform" ? "+phone" : "+" + flag;
+        models.emplace_back(label, name + (label == "vmaf" ? "" : "@" + label) + flags);
+    }
+    return models;
+}
+
+// Whether this build computes the models: those of v1.0.16 and of floating-point features it refuses.
+bool has_models(const Options& models) {
+    for (const auto& [label, model] : models)
+        if (model.rfind("vmaf_v1.", 0) == 0 || model.rfind("vmaf_float", 0) == 0) return false;
+    return true;
+}
+
+// The plan of one metric with its options, or of VMAF models (parse_models()).
 Plan make_plan(const std::string& metric, const Options& options, const Geometry& geometry) {
+    if (metric == "vmaf") {
+        std::string models;
+        for (const auto& [label, model] : options) models += (models.empty() ? "" : "|") + model;
+        exactvq_metric_list list;
+        char error[1024];
+        if (exactvq_parse_metrics("", "", models.c_str(), &list, error, sizeof error) != EXACTVQ_OK) throw std::runtime_error(error);
+        Plan plan(list.metrics, list.count, geometry);
+        exactvq_free_metrics(&list);
+        return plan;
+    }
     std::vector<exactvq_option> list;
     for (const auto& [key, value] : options) list.push_back({key.c_str(), value.c_str()});
     const exactvq_metric m{metric.c_str(), nullptr, list.data(), list.size()};
@@ -160,18 +193,18 @@ public:
     void limit(uint32_t frames) { limit_ = frames; }
 
     void add(const FramePair& pair) {
-        if (frames_ == limit_) return;
+        if (frames_ + waiting_.size() == limit_) return;
         words_.assign(count_words(plan_->accumulators()), 0);
         backend_->start(0, pair, words_.data());
         backend_->wait(0);
-        std::vector<double> scores(plan_->outputs().size());
-        plan_->conclude(words_.data(), scores.data());
         plan_->add_frame(words_.data());
-        for (size_t i = 0; i < scores.size(); ++i) {
-            values_[std::to_string(frames_) + "/" + names_[i]] = scores[i];
-            pooling_[i].add(scores[i]);
-        }
-        ++frames_;
+        waiting_.push_back(words_);
+        if (waiting_.size() > plan_->successors()) conclude();
+    }
+
+    // No more frames.
+    void finish() {
+        while (!waiting_.empty()) conclude();
     }
 
     std::map<std::string, double> values() const {
@@ -194,8 +227,22 @@ public:
     const std::vector<uint64_t>& words() const { return words_; }  // accumulators of the last frame
 
 private:
+    void conclude() {
+        std::vector<const uint64_t*> window;
+        for (const auto& words : waiting_) window.push_back(words.data());
+        std::vector<double> scores(plan_->outputs().size());
+        plan_->conclude(window.data(), static_cast<uint32_t>(window.size()), true, scores.data());
+        for (size_t i = 0; i < scores.size(); ++i) {
+            values_[std::to_string(frames_) + "/" + names_[i]] = scores[i];
+            pooling_[i].add(scores[i]);
+        }
+        ++frames_;
+        waiting_.pop_front();
+    }
+
     std::unique_ptr<Plan> plan_;
     std::unique_ptr<Backend> backend_;
+    std::deque<std::vector<uint64_t>> waiting_;  // words of the frames that are not concluded yet
     std::vector<std::string> names_;
     std::vector<uint64_t> words_;
     std::map<std::string, double> values_;
@@ -248,13 +295,19 @@ void run_frames(const Case& c, const fs::path& table, const Geometry& geometry, 
     const Folder folder;
     auto [ref_file, main_file] = make_input(c, table, folder.path());
     const Geometry stored = make_geometry(make_format(c.width, c.height, c.depth, c.chroma.c_str()));
+    std::deque<Picture> refs;  // this one and two before it
     for (uint32_t f = 0; f < frames; ++f) {
         Samples ref[3], main[3];
         read_planes(ref_file, stored, geometry, ref);
         read_planes(main_file, stored, geometry, main);
-        const Picture ref_picture(ref, geometry, Layout::kPlanar), main_picture(main, geometry, Layout::kPlanar);
-        for (Measurement* m : measurements) m->add(make_pair(ref_picture, main_picture, geometry));
+        refs.emplace_front(ref, geometry, Layout::kPlanar);
+        if (refs.size() > 3) refs.pop_back();
+        const Picture main_picture(main, geometry, Layout::kPlanar);
+        FramePair pair = make_pair(refs[0], main_picture, geometry);
+        for (size_t i = 1; i < refs.size(); ++i) pair.earlier[i - 1] = refs[i].view(0);
+        for (Measurement* m : measurements) m->add(pair);
     }
+    for (Measurement* m : measurements) m->finish();
 }
 
 // Why a golden value of ADM is not compared; empty: it is. `name`: the score's name in the API. See README.md.
@@ -271,6 +324,7 @@ std::string adm_exclusion(const Case& c, const Options& options, const std::stri
 std::string exclusion_of(const std::string& metric, const Case& c, const Options& options, const json& row, const std::string& name) {
     if (row.value("unstable", false)) return metric + ": unstable in libvmaf";
     if (metric == "vif" && std::min(c.width, c.height) < kVifMinSide) return "vif: a side below 16";
+    if (metric == "vmaf" && std::min(c.width, c.height) <= 32) return "vmaf: a side of 17 to 32, adm2";
     return metric == "adm" ? adm_exclusion(c, options, name) : "";
 }
 
@@ -278,6 +332,7 @@ std::string exclusion_of(const std::string& metric, const Case& c, const Options
 void check_folder(const fs::path& folder, size_t large) {
     std::map<std::string, std::pair<std::string, Options>> jobs;
     for (const auto& row : read_table(folder / "jobs.tsv", '\t')) {
+        if (row.at(2).rfind("model ", 0) == 0 && std::getenv("EXACTVQ_MODEL_PATH") && has_models(parse_models(row[2]))) jobs[row[0]] = {"vmaf", parse_models(row[2])};
         if (row.at(2).rfind("feature ", 0) != 0) continue;
         const std::string request = row[2].substr(8), metric = request.substr(0, request.find(' '));
         if (find_metric(metric)) jobs[row[0]] = {metric, parse_options(request.size() > metric.size() ? request.substr(metric.size() + 1) : "", ' ')};
@@ -302,7 +357,7 @@ void check_folder(const fs::path& folder, size_t large) {
             const auto& [metric, options] = jobs[job];
             if (row.contains("error")) {  // refused by the reference: adm below 17x17, psnr_hvs above 12 bits (we give no value) and gray (we measure)
                 const Plan plan = make_plan(metric, options, geometry);
-                const bool adm_size = metric == "adm" && std::min(c.width, c.height) < 17;
+                const bool adm_size = (metric == "adm" || metric == "vmaf") && std::min(c.width, c.height) < 17;
                 EXPECT_TRUE(adm_size || metric == "psnr_hvs") << job << ": refused by libvmaf for a reason that the library does not have";
                 for (const PlanOutput& output : plan.outputs())
                     EXPECT_TRUE((metric == "psnr_hvs" && c.chroma == "400") || !output.unavailable.empty()) << job << ", " << output.name;
@@ -328,7 +383,7 @@ void check_folder(const fs::path& folder, size_t large) {
         for (const auto& [job, items] : measurements) {
             const Measurement& m = *items[0];
             for (size_t i = 0; i < m.names().size(); ++i) api_names[job][m.names()[i]] = m.plan().outputs()[i].name;
-            if (jobs[job].first == "adm" || jobs[job].first == "vif") {
+            if (jobs[job].first == "adm" || jobs[job].first == "vif" || jobs[job].first == "motion") {
                 EXPECT_EQ(features[job], std::set<std::string>(m.names().begin(), m.names().end())) << job;
             }
         }
@@ -355,7 +410,7 @@ void check_folder(const fs::path& folder, size_t large) {
     for (const auto& [metric, count] : compared_of) std::printf("  %s: %zu values compared\n", metric.c_str(), count);
     for (const auto& [reason, count] : not_compared) std::printf("  %s: %zu rows not compared\n", reason.c_str(), count);
     EXPECT_GT(compared, 1000u);
-    for (const char* metric : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif"}) EXPECT_GT(compared_of[metric], 100u) << metric;
+    for (const char* metric : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif", "motion"}) EXPECT_GT(compared_of[metric], 100u) << metric;
 }
 
 TEST(Golden, SelectionInTheTree) { check_folder(golden_folder(), 1000000); }
@@ -606,6 +661,7 @@ TEST(Golden, SpecificationVectors) {
                 for (const BackendUnderTest& backend : backends) {
                     Measurement m("vif", options, geometry, backend, Measurement::Names::kLibvmaf);
                     m.add(pair);
+                    m.finish();
                     words[backend.name] = m.words();
                     if (w[0] == "vif_score") expect_value(m.values(), "0/" + w.at(6), w.at(7), backend.name);
                 }

@@ -7,7 +7,7 @@ exactvq_status open_session(const SessionOptions& options, exactvq_session** ses
     *session = nullptr;
     exactvq_metric_list list;
     char error[512];
-    exactvq_status status = exactvq_parse_metrics(options.metrics.c_str(), options.options.c_str(), &list, error, sizeof error);
+    exactvq_status status = exactvq_parse_metrics(options.metrics.c_str(), options.options.c_str(), options.models.c_str(), &list, error, sizeof error);
     if (status != EXACTVQ_OK) return status;
     exactvq_config config{};
     config.struct_size = sizeof config;

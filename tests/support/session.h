@@ -18,7 +18,7 @@ struct Scored {
 };
 
 struct SessionOptions {
-    std::string metrics = "psnr", options;
+    std::string metrics = "psnr", options, models;
     exactvq_format format{};
     uint32_t threads = 1, frames_in_flight = 0, cpu_mask = 0, subsample = 0, keep_scores = 0, backend = EXACTVQ_BACKEND_AUTO, memory = EXACTVQ_MEMORY_HOST;
     exactvq_log_callback log = nullptr;

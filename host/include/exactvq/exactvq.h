@@ -135,8 +135,8 @@ typedef struct exactvq_option {
 
 /* One metric with its options. Equal instances are computed once. Names and options: docs/metrics.md, exactvq_describe_metrics(). */
 typedef struct exactvq_metric {
-    const char *name;              /* "psnr", "float_psnr", "psnr_hvs", "adm" */
-    const char *label;             /* NULL or "": none. Else [a-z][a-z0-9_]{0,31}: the scores are named "label.score" */
+    const char *name;              /* "psnr", "float_psnr", "psnr_hvs", "adm", "vif", "motion", "vmaf" */
+    const char *label;             /* NULL or "": none. Else [a-z][a-z0-9_]{0,31}: the scores are named "label.score"; vmaf's is named "label" */
     const exactvq_option *options; /* option_count pairs; an unknown key or a value out of range is an error naming it */
     size_t option_count;
 } exactvq_metric;
@@ -157,7 +157,7 @@ typedef struct exactvq_config {
     int32_t device;                /* ordinal of the GPU; ignored by the CPU */
     void *device_context;          /* CUcontext to work in, must outlive the session; NULL: the primary context of `device` */
     uint32_t threads;              /* worker threads of the CPU backend, 0: one for each CPU this process may run on. CUDA and HIP: threads that copy frames from host memory, 0: up to 16. At most 1024 */
-    uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4. Bounds the memory. The threads are shared out for a full queue:
+    uint32_t frames_in_flight;     /* pairs that may be queued at once, 1 .. 256, 0: 4, and one or two more if scores wait for later frames (motion). Bounds the memory. The threads are shared out for a full queue:
                                     * who submits and receives one pair at a time sets 1 */
     uint32_t cpu_mask;             /* EXACTVQ_CPU_* */
     uint32_t subsample;            /* score the pairs whose index is a multiple of this, 0 or 1: all */
@@ -196,7 +196,7 @@ EXACTVQ_API size_t exactvq_output_count(const exactvq_session *session);
 EXACTVQ_API exactvq_status exactvq_get_output(const exactvq_session *session, size_t index, exactvq_output *output);
 
 /* Queues one pair. `index` counts pairs from 0 and must rise by one from call to call.
- * EXACTVQ_AGAIN: frames_in_flight pairs are queued; receive one, then submit this pair again. */
+ * EXACTVQ_AGAIN: as many pairs are queued as there is room for; receive one, then submit this pair again. */
 EXACTVQ_API exactvq_status exactvq_submit(exactvq_session *session, const exactvq_frame *reference, const exactvq_frame *main, uint64_t index);
 
 typedef struct exactvq_score {
@@ -275,8 +275,11 @@ typedef struct exactvq_metric_list {
  *   key         for every instance without a label whose metric knows the key,
  *   metric.key  for the instance of that metric without a label,
  *   label.key   for the instances with that label.
- * A key that no instance knows is an error that names it. On failure `error` (may be NULL) receives the sentence and *list is empty. */
-EXACTVQ_API exactvq_status exactvq_parse_metrics(const char *metrics, const char *options, exactvq_metric_list *list, char *error, size_t error_size);
+ * A key that no instance knows is an error that names it.
+ * models: "vmaf_v0.6.1|vmaf_v0.6.1neg@neg|dir/model.json@mobile+phone+noclip" or NULL: VMAF models, files or names, each with the name of its score after '@'
+ *   (none: "vmaf"), and flags. Each is an instance of the metric vmaf with that label; they stand for "vmaf" in `metrics`, which may be NULL or "" then.
+ * On failure `error` (may be NULL) receives the sentence and *list is empty. */
+EXACTVQ_API exactvq_status exactvq_parse_metrics(const char *metrics, const char *options, const char *models, exactvq_metric_list *list, char *error, size_t error_size);
 EXACTVQ_API void exactvq_free_metrics(exactvq_metric_list *list);
 
 /* Text that lists every metric with its scores and options (name, type, range, default, meaning), for a person. Static storage. */

@@ -158,7 +158,7 @@ TEST(AdmWeights, AreTheSpecifications) {
         char options[256];
         std::snprintf(options, sizeof options, "adm_csf_mode=%d|adm_norm_view_dist=%g|adm_ref_display_height=%d|adm_csf_scale=%g|adm_csf_diag_scale=%g", c.mode,
                       c.distance, c.height, c.scale, c.diagonal_scale);
-        const Plan plan = make_plan(options, 64, 48, 8);
+        Plan plan = make_plan(options, 64, 48, 8);
         ASSERT_EQ(plan.accumulators().size(), 1u);
         const AdmScale& scale = plan.accumulators()[0].adm.scale[c.s];
         const uint32_t expected[3] = {c.fixed_hv, c.fixed_hv, c.fixed_d};
@@ -417,7 +417,7 @@ void check(const ScoreCase& c) {
     for (uint32_t i = 0; i < kAdmWords; ++i) words[i] = static_cast<uint64_t>((*c.words)[i]);
     const std::string options = c.options, separator = options.empty() ? "" : "|";
     for (bool debug : {false, true}) {
-        const Plan plan = make_plan(options + separator + (debug ? "debug=1" : "debug=0"), c.width, c.height, c.depth);
+        Plan plan = make_plan(options + separator + (debug ? "debug=1" : "debug=0"), c.width, c.height, c.depth);
         ASSERT_EQ(plan.outputs().size(), debug ? kScores : 7u);
         ASSERT_EQ(count_words(plan.accumulators()), kAdmWords);
         EXPECT_FALSE(plan.needs_every_frame());
@@ -446,7 +446,7 @@ TEST(AdmMetric, ScoresOfASecondImplementation) {
 }
 
 TEST(AdmMetric, WhatTheBackendIsAskedFor) {
-    const Plan plan = make_plan("adm_enhn_gain_limit=1.2|adm_skip_aim=1", 97, 75, 10);
+    Plan plan = make_plan("adm_enhn_gain_limit=1.2|adm_skip_aim=1", 97, 75, 10);
     ASSERT_EQ(plan.accumulators().size(), 1u);
     const AccumulatorSpec& spec = plan.accumulators()[0];
     EXPECT_EQ(spec.kind, AccumulatorKind::kAdm);
@@ -469,7 +469,7 @@ TEST(AdmMetric, SmallPicturesHaveNoScores) {
         bool scored;
     } cases[] = {{17, 17, true}, {16, 17, false}, {17, 16, false}, {16, 4000, false}, {4000, 1, false}, {1, 1, false}, {32768, 17, true}};
     for (const auto& c : cases) {
-        const Plan plan = make_plan("debug=1", c.width, c.height, 8);
+        Plan plan = make_plan("debug=1", c.width, c.height, 8);
         EXPECT_EQ(plan.accumulators().size(), c.scored ? 1u : 0u);
         ASSERT_EQ(plan.outputs().size(), kScores);
         for (const PlanOutput& output : plan.outputs())
@@ -512,7 +512,8 @@ TEST(AdmMetric, ReachedByName) {
     for (uint32_t i = 0; i < kAdmWords; ++i) words[i] = static_cast<uint64_t>(kT1[i]);
     const uint32_t offset = 0;
     double scores[7];
-    metric->conclude(Accumulators(words, &offset), scores);
+    const uint64_t* const window = words;
+    metric->conclude(FrameWindow(&window, 1, &offset), scores);
     for (int i = 0; i < 7; ++i) expect_same(scores[i], kSpecified[0].scores[i], kNames[i]);
     EXPECT_TRUE(metric->aggregates().empty());
 }

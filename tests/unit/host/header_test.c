@@ -11,7 +11,7 @@ int exactvq_header_test(void)
     exactvq_config config = { 0 };
     exactvq_session *session = NULL;
     char error[256];
-    int ok = exactvq_parse_metrics("psnr", NULL, &list, error, sizeof(error)) == EXACTVQ_OK;
+    int ok = exactvq_parse_metrics("psnr", NULL, NULL, &list, error, sizeof(error)) == EXACTVQ_OK;
 
     config.struct_size   = sizeof(config);
     config.metrics       = list.metrics;

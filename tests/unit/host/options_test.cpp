@@ -20,7 +20,7 @@ namespace {
 std::string parse_error(const char* metrics, const char* options) {
     exactvq_metric_list list;
     char error[512];
-    const exactvq_status status = exactvq_parse_metrics(metrics, options, &list, error, sizeof error);
+    const exactvq_status status = exactvq_parse_metrics(metrics, options, nullptr, &list, error, sizeof error);
     EXPECT_EQ(status == EXACTVQ_OK, error[0] == 0);
     EXPECT_EQ(status != EXACTVQ_OK, list.count == 0);
     exactvq_free_metrics(&list);
@@ -29,7 +29,7 @@ std::string parse_error(const char* metrics, const char* options) {
 
 TEST(ParseMetrics, Instances) {
     exactvq_metric_list list;
-    ASSERT_EQ(exactvq_parse_metrics("psnr+psnr_hvs+psnr_hvs@f64", "enable_mse=1|f64.psnr_hvs_mask=f64|psnr_hvs.enable_chroma=0", &list, nullptr, 0), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_parse_metrics("psnr+psnr_hvs+psnr_hvs@f64", "enable_mse=1|f64.psnr_hvs_mask=f64|psnr_hvs.enable_chroma=0", nullptr, &list, nullptr, 0), EXACTVQ_OK);
     ASSERT_EQ(list.count, 3u);
     EXPECT_STREQ(list.metrics[0].name, "psnr");
     EXPECT_STREQ(list.metrics[0].label, "");
@@ -43,7 +43,7 @@ TEST(ParseMetrics, Instances) {
     EXPECT_STREQ(list.metrics[2].options[0].value, "f64");
     exactvq_free_metrics(&list);
     // A key without scope reaches every unlabelled instance that knows it.
-    ASSERT_EQ(exactvq_parse_metrics("psnr+psnr_hvs", "enable_chroma=0", &list, nullptr, 0), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_parse_metrics("psnr+psnr_hvs", "enable_chroma=0", nullptr, &list, nullptr, 0), EXACTVQ_OK);
     EXPECT_EQ(list.metrics[0].option_count, 1u);
     EXPECT_EQ(list.metrics[1].option_count, 1u);
     exactvq_free_metrics(&list);
@@ -74,7 +74,7 @@ TEST(ParseMetrics, ErrorsNameWhatIsWrong) {
 std::string open_error(const char* metrics, const char* options) {
     exactvq_metric_list list;
     char error[512];
-    if (exactvq_parse_metrics(metrics, options, &list, error, sizeof error) != EXACTVQ_OK) return error;
+    if (exactvq_parse_metrics(metrics, options, nullptr, &list, error, sizeof error) != EXACTVQ_OK) return error;
     exactvq_config config{};
     config.struct_size = sizeof config;
     config.metrics = list.metrics;

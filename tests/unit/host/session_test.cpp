@@ -472,7 +472,7 @@ Plan make_plan(const char* metrics, const char* text, const exactvq_format& form
 
 // Metadata have names without options, libvmaf-shaped logs have libvmaf's. A label comes first in both.
 TEST(Plan, NamesOfAdm) {
-    const Plan plan = make_plan("psnr+adm+adm@neg", "neg.adm_enhn_gain_limit=1.0", make_format(64, 48, 8, "400"));
+    Plan plan = make_plan("psnr+adm+adm@neg", "neg.adm_enhn_gain_limit=1.0", make_format(64, 48, 8, "400"));
     std::string names, libvmaf;
     for (const PlanOutput& output : plan.outputs()) {
         names += output.name + " ";
@@ -495,7 +495,7 @@ TEST(Plan, InstancesOfAdmShareAccumulators) {
     for (const char* other : {"b.adm_enhn_gain_limit=1", "b.adm_csf_mode=2", "b.adm_norm_view_dist=4", "b.adm_skip_aim=1", "b.adm_skip_scale0=1"})
         EXPECT_EQ(count(other), 3u) << other;
     // Words of an instance are found behind those of others.
-    const Plan plan = make_plan("adm@a+psnr+adm@b", "b.adm_enhn_gain_limit=1|b.adm_noise_weight=0", format);
+    Plan plan = make_plan("adm@a+psnr+adm@b", "b.adm_enhn_gain_limit=1|b.adm_noise_weight=0", format);
     std::vector<uint64_t> words(count_words(plan.accumulators()));
     ASSERT_EQ(words.size(), 2 * kAdmWords + 1);
     for (uint32_t s = 0; s < kAdmScales; ++s)
@@ -512,7 +512,7 @@ TEST(Plan, AdmIsRefusedOrFlagged) {
     EXPECT_THROW(make_plan("psnr+adm", "adm_norm_view_dist=2", make_format(64, 48, 8, "420")), Error);
     EXPECT_THROW(make_plan("adm", "adm_csf_mode=3|adm_norm_view_dist=4", make_format(64, 48, 8, "420")), Error);
     // Pictures that are too small do not stop the other metrics.
-    const Plan plan = make_plan("psnr+adm", "", make_format(64, 16, 8, "420"));
+    Plan plan = make_plan("psnr+adm", "", make_format(64, 16, 8, "420"));
     ASSERT_EQ(plan.outputs().size(), 10u);
     for (const PlanOutput& output : plan.outputs())
         EXPECT_EQ(output.unavailable, std::string(output.metric) == "adm" ? "adm needs pictures of at least 17x17 samples, these have 64x16" : "");

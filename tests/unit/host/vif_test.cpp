@@ -26,7 +26,7 @@ constexpr uint64_t kWords[kVifWords] = {16999183, 49591767, 0, 0, 8999972, 89690
 
 void expect_scores(const std::string& options, const uint64_t* words, const std::vector<double>& expected, const std::string& suffix) {
     for (bool debug : {false, true}) {
-        const Plan plan = make_plan(options + (options.empty() ? "" : "|") + (debug ? "debug=1" : "debug=0"), 33, 65);
+        Plan plan = make_plan(options + (options.empty() ? "" : "|") + (debug ? "debug=1" : "debug=0"), 33, 65);
         ASSERT_EQ(plan.outputs().size(), debug ? kScores : 4u);
         double scores[kScores + 1] = {};
         scores[plan.outputs().size()] = 4711;
@@ -61,7 +61,7 @@ TEST(VifMetric, NothingMeasured) {
 }
 
 TEST(VifMetric, WhatTheBackendIsAskedFor) {
-    const Plan plan = make_plan("vif_enhn_gain_limit=1.2|vif_skip_scale0=1|debug=1", 97, 75);
+    Plan plan = make_plan("vif_enhn_gain_limit=1.2|vif_skip_scale0=1|debug=1", 97, 75);
     ASSERT_EQ(plan.accumulators().size(), 1u);
     const AccumulatorSpec& spec = plan.accumulators()[0];
     EXPECT_EQ(spec.kind, AccumulatorKind::kVif);
@@ -83,7 +83,7 @@ TEST(VifMetric, SmallPicturesHaveNoScores) {
         bool scored;
     } cases[] = {{16, 16, true}, {15, 16, false}, {16, 15, false}, {15, 4000, false}, {4000, 1, false}, {1, 1, false}, {32768, 16, true}};
     for (const auto& c : cases) {
-        const Plan plan = make_plan("debug=1", c.width, c.height);
+        Plan plan = make_plan("debug=1", c.width, c.height);
         EXPECT_EQ(plan.accumulators().size(), c.scored ? 1u : 0u);
         ASSERT_EQ(plan.outputs().size(), kScores);
         for (const PlanOutput& output : plan.outputs())
