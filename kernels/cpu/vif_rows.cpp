@@ -16,7 +16,8 @@
 #include "hwy/foreach_target.h"
 
 #include "hwy/highway.h"
-#include "kernels/cpu/adm-inl.h"
+#include "kernels/cpu/pairs-inl.h"
+#include "kernels/cpu/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exactvq::cpu {
@@ -72,36 +73,10 @@ HWY_INLINE VI16 factors(int32_t pair) { return hn::BitCast(DI16(), hn::Set(DI32(
 
 // ---- samples ---------------------------------------------------------------------------------------------------------
 
-constexpr uint32_t kLanes16 = HWY_MAX_BYTES / 2;  // at most
-
-// Reads samples of a row as 16-bit lanes.
 template <uint32_t kBytes>
-struct Reader {
-    uint32_t step, shift, readable;
-
-    explicit Reader(const VifRows& rows) : step(rows.step), shift(rows.shift), readable(rows.readable) {}
-
-    HWY_INLINE VU16 operator()(const uint8_t* row, uint32_t x) const {
-        if (HWY_LIKELY(step == kBytes && x + hn::Lanes(DU16()) <= readable)) return words(row + size_t{x} * kBytes);
-        return piece(row, x);
-    }
-
-private:
-    HWY_INLINE VU16 words(const uint8_t* p) const {
-        if constexpr (kBytes == 1) {
-            return hn::PromoteTo(DU16(), hn::LoadU(hn::Rebind<uint8_t, DU16>(), p));
-        } else {
-            return hn::ShiftRightSame(hn::BitCast(DU16(), hn::LoadU(hn::Repartition<uint8_t, DU16>(), p)), static_cast<int>(shift));
-        }
-    }
-    // Pictures may end with their last sample, and other samples may lie between those of a plane.
-    HWY_NOINLINE VU16 piece(const uint8_t* row, uint32_t x) const {
-        alignas(64) uint8_t bytes[2 * kLanes16] = {};
-        const uint32_t count = x < readable ? std::min(static_cast<uint32_t>(hn::Lanes(DU16())), readable - x) : 0;
-        for (uint32_t i = 0; i < count; ++i) memcpy(bytes + i * kBytes, row + size_t{x + i} * step, kBytes);
-        return words(bytes);
-    }
-};
+SampleReader<kBytes> reader(const VifRows& rows) {
+    return {rows.step, rows.shift, rows.readable};
+}
 
 // Less 32768 if samples fill 16 bits.
 HWY_INLINE VI16 centre_of(uint32_t depth) { return hn::Set(DI16(), depth == 16 ? INT16_MIN : static_cast<int16_t>(0)); }
@@ -124,7 +99,7 @@ void shrink(const VifScale& s, const VifRows& rows, int16_t* filtered, uint16_t*
     const DI32 d32;
     constexpr uint32_t kHalf = vif_half(kScale);
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const Reader<kBytes> read(rows);
+    const SampleReader<kBytes> read = reader<kBytes>(rows);
     const VI16 centre = centre_of(s.depth);
     const VI32 start = mean_start(s.depth);
     for (uint32_t x = 0; x < s.width; x += lanes) {
@@ -173,7 +148,7 @@ HWY_NOINLINE void multiply(const VifScale& s, const VifRows& ref, const VifRows&
     const DI16 d16;
     constexpr uint32_t kBytes = kNarrow ? 1 : 2;
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const Reader<kBytes> read_ref(ref), read_main(main);
+    const SampleReader<kBytes> read_ref = reader<kBytes>(ref), read_main = reader<kBytes>(main);
     const VI16 centre = centre_of(s.depth), sign = hn::Set(d16, INT16_MIN);
     for (uint32_t j = 0; j < pairs; ++j) {
         const uint8_t *ref_rows[2] = {ref.row[2 * j], ref.row[2 * j + 1]}, *main_rows[2] = {main.row[2 * j], main.row[2 * j + 1]};
