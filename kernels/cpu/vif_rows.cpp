@@ -34,12 +34,21 @@ using VF64 = hn::Vec<DF64>;
 
 // ---- taps ------------------------------------------------------------------------------------------------------------
 
-// Loops over taps stay loops: compilers that unroll them compute all products first, and have no registers for them.
+// Loops over taps are unrolled.
 #if defined(__clang__)
-#define EXACTVQ_TAP_LOOP _Pragma("clang loop unroll(disable)")
+#define EXACTVQ_TAP_LOOP _Pragma("clang loop unroll(full)")
 #else
-#define EXACTVQ_TAP_LOOP _Pragma("GCC unroll 1")
+#define EXACTVQ_TAP_LOOP _Pragma("GCC unroll 16")
 #endif
+
+// Has the sum before it goes on. GCC would reorder additions, compute all products first, and have no registers for them.
+HWY_INLINE void settle(VI32& sum) {
+#if HWY_ARCH_X86 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+    asm("" : "+v"(sum.raw));
+#else
+    static_cast<void>(sum);
+#endif
+}
 
 // The middle tap of the last kernel does not fit 16 bits: it is applied in two halves, the second of them in a pass of its own.
 constexpr uint32_t passes(uint32_t scale) { return scale + 1 == kVifScales ? 2 : 1; }
@@ -200,11 +209,13 @@ HWY_INLINE Sums<kCount> filter_rows(const int16_t* p, VI32 start) {
             sums.upper[0] = multiply_pairs(upper, first, sums.upper[0]);
             sums.lower[1] = multiply_pairs(lower, second, sums.lower[1]);
             sums.upper[1] = multiply_pairs(upper, second, sums.upper[1]);
+            settle(sums.lower[0]), settle(sums.upper[0]), settle(sums.lower[1]), settle(sums.upper[1]);
             if constexpr (kCount == 4) {  // one pair behind
                 sums.lower[2] = multiply_pairs(lower, first_before, sums.lower[2]);
                 sums.upper[2] = multiply_pairs(upper, first_before, sums.upper[2]);
                 sums.lower[3] = multiply_pairs(lower, second_before, sums.lower[3]);
                 sums.upper[3] = multiply_pairs(upper, second_before, sums.upper[3]);
+                settle(sums.lower[2]), settle(sums.upper[2]), settle(sums.lower[3]), settle(sums.upper[3]);
                 first_before = first;
                 second_before = second;
             }
@@ -308,6 +319,7 @@ HWY_INLINE void filter_columns(const int16_t* a, const int16_t* b, VI32 start_a,
             b1 = multiply_pairs(vb, odd, b1);
             b2 = multiply_pairs(wb, even, b2);
             b3 = multiply_pairs(wb, odd, b3);
+            settle(a0), settle(a1), settle(a2), settle(a3), settle(b0), settle(b1), settle(b2), settle(b3);
         }
     }
     sums_a[0] = a0, sums_a[1] = a1, sums_a[2] = a2, sums_a[3] = a3;
@@ -333,14 +345,16 @@ class SampleSums {
 public:
     explicit SampleSums(double gain_limit) : limit_(hn::Set(DF64(), gain_limit)) {}
 
-    // `columns`: the lanes that count.
-    HWY_INLINE void add(VI32 s1, VI32 s2, VI32 s12, hn::Mask<DI32> columns) {
+    // The first `count` lanes of the variances of ref and main, and their covariances. kAll: there are so many.
+    template <bool kAll>
+    HWY_INLINE void add(VI32 s1, VI32 s2, VI32 s12, uint32_t count) {
         const DI32 d32;
         const VI32 zero = hn::Zero(d32);
         s2 = hn::Max(s2, zero);
-        const auto active = hn::And(hn::Gt(s1, hn::Set(d32, kVifNoise - 1)), columns);
-        const auto flat = hn::AndNot(active, columns);
-        if (!hn::AllFalse(d32, flat)) {
+        auto active = hn::Gt(s1, hn::Set(d32, kVifNoise - 1));
+        if constexpr (!kAll) active = hn::And(active, hn::FirstN(d32, count));
+        if (!hn::AllTrue(d32, active)) {
+            const auto flat = kAll ? hn::Not(active) : hn::AndNot(active, hn::FirstN(d32, count));
             flat_ = hn::Sub(flat_, hn::VecFromMask(d32, flat));
             const VU64 pairs = hn::BitCast(DU64(), hn::IfThenElseZero(flat, s2));
             flat_main_ = hn::Add(flat_main_, hn::Add(hn::And(pairs, hn::Set(DU64(), 0xffffffffu)), hn::ShiftRight<32>(pairs)));
@@ -365,10 +379,12 @@ public:
 
     void add_to(const uint8_t* excess, uint64_t* words) const {
         int64_t denominator = sum(denominator_), numerator = sum(numerator_);
-        for (size_t i = 0; i < indices_; ++i) {
-            denominator += excess[index_[0][i]];
-            numerator += excess[index_[1][i]] - excess[index_[2][i]];
-        }
+        uint32_t above[3] = {};
+        for (size_t i = 0; i < indices_; i += 4)
+            for (size_t k = 0; k < 3; ++k)
+                for (size_t j = 0; j < 4; ++j) above[k] += excess[index_[k][i + j]];
+        denominator += above[0];
+        numerator += int64_t{above[1]} - above[2];
         words[kVifDenominator] += static_cast<uint64_t>(denominator);
         words[kVifNumerator] += static_cast<uint64_t>(numerator);
         words[kVifFlat] += static_cast<uint64_t>(sum(flat_));
@@ -430,8 +446,13 @@ HWY_NOINLINE void horizontal(const int16_t* vertical, uint32_t columns, double g
         }
         for (size_t i = 0; i < kColumnSums; ++i) {
             const auto moment = [&](VI32 product, VI32 a, VI32 b) HWY_ATTR { return hn::Sub(product, hn::BitCast(d32, multiply_round(hn::BitCast(du32, a), hn::BitCast(du32, b)))); };
+            const VI32 s1 = moment(p[0][i], u1[i], u1[i]), s2 = moment(p[1][i], u2[i], u2[i]), s12 = moment(p[2][i], u1[i], u2[i]);
+            if (HWY_LIKELY(columns - x >= 2 * lanes)) {
+                sums.add<true>(s1, s2, s12, 0);
+                continue;
+            }
             const uint32_t before = x + (i < 2 ? 0 : lanes), left = before < columns ? std::min(columns - before, lanes) : 0;
-            sums.add(moment(p[0][i], u1[i], u1[i]), moment(p[1][i], u2[i], u2[i]), moment(p[2][i], u1[i], u2[i]), hn::FirstN(d32, (left + (i + 1) % 2) / 2));
+            sums.add<false>(s1, s2, s12, (left + (i + 1) % 2) / 2);
         }
     }
     sums.add_to(excess, words);
