@@ -105,7 +105,7 @@ private:
                 plan_ = make_gpu_plan(config_, [this](size_t bytes) { return memory_.allocate(bytes); });
                 results_ = static_cast<uint64_t*>(memory_.allocate_host(8 * plan_.result_words));
                 if (config_.device_memory) return;
-                const size_t bytes = StagingLayout::largest(config_.geometry, plan_.planes);
+                const size_t bytes = StagingLayout::largest(config_.geometry, plan_.read);
                 planes_ = memory_.allocate(bytes);
                 staging_ = static_cast<uint8_t*>(memory_.allocate_host(bytes));
             } catch (...) {
@@ -119,12 +119,13 @@ private:
 
         // From here on a failure is one of the frame: it is reported when somebody waits.
         void start(const FramePair& pair, uint64_t* words) {
+            pair_ = pair;
             out_ = words;
             failure_ = nullptr;
             busy_ = true;
             queued_.store(false, std::memory_order_relaxed);
             if (config_.device_memory) return queue(pair);
-            layout_ = StagingLayout(pair, config_.geometry, plan_.planes);
+            layout_ = StagingLayout(pair, config_.geometry, plan_.read);
             next_stripe_.store(0, std::memory_order_relaxed);
             const uint32_t workers = std::min(layout_.stripes(), backend_.pool_->size());
             working_.store(workers + 1, std::memory_order_relaxed);  // with this thread
@@ -151,12 +152,15 @@ private:
             runtime_.synchronize(finished_);
             busy_ = false;  // from here on nothing of this slot is queued
             for (size_t i = 0; i < plan_.launches.size(); ++i) {
-                if (results_[words_ + i] != sequence_)
+                if (plan_.launches[i].wanted(pair_) && results_[words_ + i] != sequence_)
                     throw Error(EXACTVQ_ERROR_DEVICE, std::string("the GPU did not run ") + kernel_info(plan_.launches[i].kernel).name +
                                                           " for this frame: the driver lost a launch");
             }
             std::copy_n(results_, words_, out_);
-            for (const GpuPlan::Sum& sum : plan_.sums) out_[sum.word] = std::accumulate(results_ + sum.first, results_ + sum.first + sum.count, uint64_t{0});
+            for (const GpuPlan::Sum& sum : plan_.sums) {
+                const uint64_t* first = results_ + sum.first;
+                out_[sum.word] = plan_.launches[sum.launch].wanted(pair_) ? std::accumulate(first, first + sum.count, uint64_t{0}) : 0;
+            }
         }
 
         // Waits for what is queued, also by a start that failed.
@@ -198,6 +202,7 @@ private:
                 }
                 sequence_ = next_sequence();
                 for (GpuLaunch& launch : plan_.launches) {
+                    if (!launch.wanted(device)) continue;
                     launch.set(device, sequence_);
                     runtime_.launch(stream_, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.arguments.data(), launch.arguments.size());
                 }
@@ -228,6 +233,7 @@ private:
         size_t words_ = 0;
         uint64_t sequence_ = 0;
         uint64_t* results_ = nullptr;  // pinned; as plan_.results
+        FramePair pair_;
         uint64_t* out_ = nullptr;
 
         StagingLayout layout_;
