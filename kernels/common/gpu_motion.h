@@ -39,10 +39,7 @@ struct MotionBody {
     template <class P>
     EXACTVQ_DEVICE static void run(const Arguments& a, Shared<P>& s) {
         const uint32_t x0 = P::block_x() * kMotionColumns, y0 = P::block_y() * kMotionRows, width = a.pair.ref.width, height = a.pair.ref.height;
-        for (uint32_t i = P::thread(); i < kInputs * (kMotionRows / kMotionRun); i += kThreads) {
-            const uint32_t column = i % kInputs, first = i / kInputs * kMotionRun;
-            filter_column<P>(a.pair, s, column, first, reflect(static_cast<int32_t>(x0 + column - kMotionHalf), width), static_cast<int32_t>(y0 + first - kMotionHalf));
-        }
+        for (uint32_t i = P::thread(); i < kInputs * (kMotionRows / kMotionRun); i += kThreads) filter_column<P>(a.pair, s, i % kInputs, i / kInputs * kMotionRun, x0, y0);
         P::sync();
         const uint32_t row = P::thread() % kMotionRows, first = P::thread() / kMotionRows * kMotionStretch;
         int32_t window[kMotionStretch + 2 * kMotionHalf];
@@ -60,12 +57,8 @@ struct MotionBody {
     }
 
 private:
+    static constexpr uint32_t kWindow = kMotionRun + 2 * kMotionHalf;  // rows that a thread's rows are filtered from
     using Sum = std::conditional_t<kBytes, int32_t, int64_t>;  // of the vertical pass
-
-    EXACTVQ_DEVICE static int32_t sample(const PlaneView& plane, uint32_t x, uint32_t y) {
-        const uint8_t* p = plane.row(y) + static_cast<size_t>(x) * plane.step;
-        return kBytes ? *p : *reinterpret_cast<const uint16_t*>(p) >> plane.shift;
-    }
 
     template <class T>
     EXACTVQ_DEVICE static T filter(const int32_t* x) {
@@ -80,18 +73,32 @@ private:
         return static_cast<int32_t>(rounded >> shift);
     }
 
-    // Column x of the picture, from row y on, which is above the first row of the tile.
+    // Rows `first` and on of the tile, of column `column` of the vertical pass.
     template <class P>
-    EXACTVQ_DEVICE static void filter_column(const PlanePair& pair, Shared<P>& s, uint32_t column, uint32_t first, uint32_t x, int32_t y) {
-        int32_t difference[kMotionRun + 2 * kMotionHalf];
-        EXACTVQ_UNROLL
-        for (uint32_t i = 0; i < kMotionRun + 2 * kMotionHalf; ++i) {
-            const uint32_t from = reflect(y + static_cast<int32_t>(i), pair.ref.height);
-            difference[i] = sample(pair.main, x, from) - sample(pair.ref, x, from);
-            if (is_planted(Planted::kMotionSign)) difference[i] = -difference[i];
-        }
+    EXACTVQ_DEVICE static void filter_column(const PlanePair& pair, Shared<P>& s, uint32_t column, uint32_t first, uint32_t x0, uint32_t y0) {
+        const uint32_t x = reflect(static_cast<int32_t>(x0 + column - kMotionHalf), pair.ref.width);
+        const int32_t y = static_cast<int32_t>(y0 + first - kMotionHalf);
+        int32_t difference[kWindow];
+        if (y0 >= kMotionHalf && y0 + kMotionRows + kMotionHalf <= pair.ref.height) load<true>(pair, x, y, difference);  // the same for all threads
+        else load<false>(pair, x, y, difference);
         EXACTVQ_UNROLL
         for (uint32_t r = 0; r < kMotionRun; ++r) s.filtered[first + r][column] = shifted(filter<Sum>(difference + r), kBytes ? 8 : pair.ref.depth);
+    }
+
+    // Rows y and on of column x. kInside: all are inside the picture.
+    template <bool kInside>
+    EXACTVQ_DEVICE static void load(const PlanePair& pair, uint32_t x, int32_t y, int32_t (&difference)[kWindow]) {
+        Column<kBytes> now(pair.ref, x), earlier(pair.main, x);
+        if (kInside) {
+            now.skip(y);
+            earlier.skip(y);
+        }
+        EXACTVQ_UNROLL
+        for (uint32_t i = 0; i < kWindow; ++i) {
+            const uint32_t row = kInside ? i : reflect(y + static_cast<int32_t>(i), pair.ref.height);
+            difference[i] = static_cast<int32_t>(earlier[row]) - static_cast<int32_t>(now[row]);
+            if (is_planted(Planted::kMotionSign)) difference[i] = -difference[i];
+        }
     }
 };
 

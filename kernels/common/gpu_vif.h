@@ -125,22 +125,18 @@ private:
             return kInside ? i : reflect(y + static_cast<int32_t>(i), a.height);
         };
         if constexpr (kScale == 0) {
-            const uint8_t *ref = a.pair.ref.data + static_cast<size_t>(x) * a.pair.ref.step, *main = a.pair.main.data + static_cast<size_t>(x) * a.pair.main.step;
+            Column<kBytes> ref(a.pair.ref, x), main(a.pair.main, x);
             if (kInside) {
-                ref += y * a.pair.ref.stride;
-                main += y * a.pair.main.stride;
+                ref.skip(y);
+                main.skip(y);
             }
             EXACTVQ_UNROLL
-            for (uint32_t i = 0; i < kWindow; ++i) both[i] = word(a.pair.ref, ref, row(i)) | word(a.pair.main, main, row(i)) << 16;
+            for (uint32_t i = 0; i < kWindow; ++i) both[i] = ref[row(i)] | main[row(i)] << 16;
         } else {
             const uint32_t* in = a.input + x + (kInside ? static_cast<size_t>(y) * a.input_stride : 0);
             EXACTVQ_UNROLL
             for (uint32_t i = 0; i < kWindow; ++i) both[i] = in[static_cast<size_t>(row(i)) * a.input_stride];
         }
-    }
-    EXACTVQ_DEVICE static uint32_t word(const PlaneView& plane, const uint8_t* column, uint32_t row) {
-        const uint8_t* p = column + static_cast<ptrdiff_t>(row) * plane.stride;
-        return kBytes ? *p : static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> plane.shift;
     }
 
     // Sum of kernel kK over 2 * half + 1 values, modulo 2^32.
