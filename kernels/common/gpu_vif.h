@@ -60,19 +60,20 @@ struct VifSums {
 
     // vif_add() of vif.h.
     EXACTVQ_DEVICE void add(const uint32_t* lines, double gain_limit, int32_t s1, int32_t s2, int32_t s12) {
+        constexpr uint32_t kNoise = kVifNoise;
         if (s1 < kVifNoise) {
             flat_variance += static_cast<uint32_t>(s2 > 0 ? s2 : 0);
             ++flat;
             return;
         }
-        denominator += vif_log_by_lines(lines, static_cast<uint32_t>(kVifNoise + s1)) - kVifNoiseLog;
+        denominator += vif_log_by_lines(lines, kNoise + static_cast<uint32_t>(s1)) - kVifNoiseLog;
         if (s12 <= 0 || s2 <= 0) return;
         const double variance = static_cast<double>(s1), covariance = static_cast<double>(s12);
         double gain = quotient(covariance, is_planted(Planted::kVifNoEpsilon) ? variance : variance + kVifEpsilon);
         if (is_planted(Planted::kVifFloatGain)) gain = static_cast<float>(covariance) / static_cast<float>(variance + kVifEpsilon);
         if (is_planted(Planted::kVifLimitedNoise) && !(gain < gain_limit)) gain = gain_limit;
         const double rest = static_cast<double>(s2) - gain * covariance;
-        const uint32_t noise = static_cast<uint32_t>(kVifNoise + (rest > 0 ? static_cast<int32_t>(rest) : 0));
+        const uint32_t noise = kNoise + (rest > 0 ? static_cast<uint32_t>(static_cast<int32_t>(rest)) : 0);
         if (!(gain < gain_limit)) gain = gain_limit;
         numerator += vif_log_by_lines(lines, truncated(gain * gain * variance) + noise) - vif_log_by_lines(lines, noise);
     }
