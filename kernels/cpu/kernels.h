@@ -10,6 +10,7 @@
 #include "kernels/common/plane.h"
 #include "kernels/common/psnr_hvs.h"
 #include "kernels/cpu/adm.h"
+#include "kernels/cpu/vif.h"
 
 namespace exactvq::cpu {
 
@@ -35,6 +36,7 @@ struct Kernels {
     SseKernels sse;
     PsnrHvsKernels psnr_hvs;
     AdmKernels adm;
+    VifKernels vif;
 };
 
 // The best table that the CPU can run and `mask` (EXACTVQ_CPU_*) allows.

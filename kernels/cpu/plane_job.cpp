@@ -7,6 +7,7 @@
 #include "kernels/common/sse.h"
 #include "kernels/cpu/adm_strip.h"
 #include "kernels/cpu/reference.h"
+#include "kernels/cpu/vif_strip.h"
 
 namespace exactvq::cpu {
 
@@ -161,18 +162,25 @@ private:
     uint64_t total_[kAdmWords] = {};
 };
 
+// One stripe a strip, each with its own rows.
 class VifJob final : public PlaneJob {
 public:
-    explicit VifJob(const VifParameters& parameters) : PlaneJob(1, 1), parameters_(parameters) {}
+    VifJob(PlaneSize size, uint32_t depth, const VifParameters& parameters, const Kernels& kernels, uint32_t strips)
+        : PlaneJob(strips, strips), partial_(size_t{strips} * kVifWords) {
+        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(std::make_unique<VifStrip>(parameters, size.width, size.height, depth, i, strips, kernels.vif));
+    }
 
     void result(uint64_t* words) const override { std::copy_n(total_, kVifWords, words); }
 
 private:
-    void reset() override {}
-    void compute(uint32_t, uint32_t) noexcept override { reference::vif(pair_, parameters_, total_); }
-    void fold(uint32_t, uint32_t) noexcept override {}
+    void reset() override { std::fill_n(total_, kVifWords, 0); }
+    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kVifWords]); }
+    void fold(uint32_t, uint32_t place) noexcept override {
+        for (uint32_t i = 0; i < kVifWords; ++i) total_[i] += partial_[size_t{place} * kVifWords + i];
+    }
 
-    VifParameters parameters_;
+    std::vector<std::unique_ptr<VifStrip>> strips_;
+    std::vector<uint64_t> partial_;
     uint64_t total_[kVifWords] = {};
 };
 
@@ -202,7 +210,7 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
     case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
-    case AccumulatorKind::kVif: return std::make_unique<VifJob>(spec.vif);
+    case AccumulatorKind::kVif: return std::make_unique<VifJob>(size, geometry.depth, spec.vif, kernels, vif_strips(size.height, workers, slots));
     case AccumulatorKind::kMotion: return std::make_unique<MotionJob>();
     }
     return nullptr;

@@ -196,6 +196,7 @@ int main(int argc, char** argv) {
                     // (6.5 and 14 ms at 1920x1080, 30 and 58 ms at 3840x2160).
                     const bool wide = level.name == "AVX3", large = scale > 2;
                     const double hvs = (wide ? 6.0 : 9.0) * scale, adm = (large ? (wide ? 30.0 : 58.0) / 4 : wide ? 6.5 : 14.0) * scale;
+                    const double vif = (wide ? 21.0 : 41.0) * scale;
                     row("psnr (memcpy / 2)", "psnr", "", level, n, 2 * copy_all);
                     row("float_psnr (memcpy / 2)", "float_psnr", "", level, n, 2 * copy_luma);
                     row("psnr_hvs", "psnr_hvs", "", level, n, hvs);
@@ -206,7 +207,8 @@ int main(int argc, char** argv) {
                         row("adm gain 1", "adm", "adm_enhn_gain_limit=1", level, n, adm);
                         row("adm gain 1.2", "adm", "adm_enhn_gain_limit=1.2", level, n, adm);
                     }
-                    row("all four", "psnr+float_psnr+psnr_hvs+adm", "", level, n, hvs + adm);
+                    row("vif", "vif", "", level, n, vif);
+                    row("all five", "psnr+float_psnr+psnr_hvs+adm+vif", "", level, n, hvs + adm + vif);
                 }
             }
         }

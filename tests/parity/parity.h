@@ -41,7 +41,7 @@ public:
     }
     ~Cells() {
         const char* path = std::getenv("EXACTVQ_CELLS");
-        const bool whole = stride() == 1 && testing::GTEST_FLAG(filter) == "*" && !std::getenv("EXACTVQ_ADM_CASES");
+        const bool whole = stride() == 1 && testing::GTEST_FLAG(filter) == "*" && !std::getenv("EXACTVQ_ADM_CASES") && !std::getenv("EXACTVQ_VIF_CASES");
         FILE* file = path && whole ? std::fopen(path, "a") : nullptr;
         if (!file) return;
         const bool failed = testing::UnitTest::GetInstance()->Failed();  // perhaps before all was compared

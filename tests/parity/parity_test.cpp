@@ -13,6 +13,11 @@
 namespace exactvq::test {
 namespace {
 
+uint32_t number_of(const char* name, uint32_t otherwise) {
+    const char* text = std::getenv(name);
+    return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
 TEST(Parity, EverySizeFrom1To40) {
     const auto backends = backends_under_test(stride() > 1 ? std::vector<uint32_t>{2} : std::vector<uint32_t>{1, 2});
     size_t compared = 0;
@@ -145,11 +150,7 @@ TEST(Parity, GarbageAboveTheDepth) {
 
 // adm has too many parameters for a full matrix: random options, sizes, depths, contents and layouts. EXACTVQ_ADM_CASES and EXACTVQ_ADM_SEED choose others.
 TEST(AdmParity, RandomOptionsSizesAndContents) {
-    const auto number = [](const char* name, uint32_t otherwise) {
-        const char* text = std::getenv(name);
-        return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
-    };
-    const uint32_t cases = number("EXACTVQ_ADM_CASES", 4000 / stride()), seed = number("EXACTVQ_ADM_SEED", 1);
+    const uint32_t cases = number_of("EXACTVQ_ADM_CASES", 4000 / stride()), seed = number_of("EXACTVQ_ADM_SEED", 1);
     std::printf("%u cases from seed %u\n", cases, seed);
     const auto backends = backends_under_test({1, 3});
     size_t compared = 0;
@@ -173,6 +174,33 @@ TEST(AdmParity, RandomOptionsSizesAndContents) {
         compared += Parity(format, backends, {adm_accumulator(make_geometry(format), options)}).check(content, ref_layout, main_layout, i);
         if (HasFailure()) {
             ADD_FAILURE() << "case " << i << " of seed " << seed << ": " << options;
+            return;
+        }
+    }
+    std::printf("%zu words compared\n", compared);
+}
+
+// vif and motion: random parameters, sizes, depths, contents and layouts, widths around tiles. EXACTVQ_VIF_CASES and EXACTVQ_VIF_SEED choose others.
+TEST(VifParity, RandomParametersSizesAndContents) {
+    const uint32_t cases = number_of("EXACTVQ_VIF_CASES", 3000 / stride()), seed = number_of("EXACTVQ_VIF_SEED", 1);
+    std::printf("%u cases from seed %u\n", cases, seed);
+    const auto backends = backends_under_test({1, 3});
+    size_t compared = 0;
+    for (uint32_t i = 0; i < cases; ++i) {
+        uint32_t n = 0;
+        const auto random = [&](uint32_t bound) { return hash(hash(seed, i), n++) % bound; };
+        const uint32_t tile = std::array<uint32_t, 4>{0, 0, 240, 496}[random(4)];
+        const uint32_t w = kVifMinSide + tile + random(60), h = kVifMinSide + random(random(3) ? 50 : 300), depth = std::array<uint32_t, 12>{8, 8, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16}[random(12)];
+        std::vector<AccumulatorSpec> specs(2);
+        specs[0].kind = AccumulatorKind::kVif;
+        specs[0].vif = {std::array<double, 6>{100, 100, 1, 1.37, 2, 64}[random(6)], random(5) == 0};
+        specs[1].kind = AccumulatorKind::kMotion;
+        specs[1].motion_distance = static_cast<uint8_t>(1 + random(2));
+        const Content content = content_at(random(1000));
+        const Layout ref_layout = layout_at(random(1000)), main_layout = layout_at(random(1000));
+        compared += Parity(make_format(w, h, depth, "400"), backends, specs).check(content, ref_layout, main_layout, i);
+        if (HasFailure()) {
+            ADD_FAILURE() << "case " << i << " of seed " << seed;
             return;
         }
     }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// VIF's rows in plain C++.
+#include <algorithm>
+
+#include "host/vif_log.h"
+#include "kernels/common/mirror.h"
+#include "kernels/cpu/vif.h"
+
+namespace exactvq::cpu {
+namespace {
+
+uint32_t sample(const VifScale& s, const VifRows& rows, uint32_t i, uint32_t x) {
+    const uint8_t* p = rows.row[i] + size_t{x} * rows.step;
+    if (s.depth == 8) return *p;
+    uint16_t word;
+    memcpy(&word, p, sizeof word);
+    return static_cast<uint32_t>(word) >> rows.shift;
+}
+
+// The sum of taps times value(t).
+template <class Value>
+uint64_t filter(uint32_t scale, const Value& value) {
+    uint64_t sum = 0;
+    for (uint32_t t = 0; t <= 2 * vif_half(scale); ++t) sum += uint64_t{vif_tap(scale, t)} * value(t);
+    return sum;
+}
+
+void shrink(const VifScale& s, const VifRows& rows, int16_t* scratch, uint16_t* out) {
+    uint16_t* row = reinterpret_cast<uint16_t*>(scratch);
+    for (uint32_t x = 0; x < s.width; ++x) {
+        const uint64_t sum = filter(s.scale + 1, [&](uint32_t t) { return sample(s, rows, t, x); });
+        row[x] = static_cast<uint16_t>(vif_vertical_mean(static_cast<uint32_t>(sum), s.scale, s.depth));
+    }
+    const int32_t half = static_cast<int32_t>(vif_half(s.scale + 1));
+    for (uint32_t x = 0; x < s.width / 2; ++x) {
+        const uint64_t sum = filter(s.scale + 1, [&](uint32_t t) { return row[mirrored(static_cast<int32_t>(2 * x + t) - half, s.width)]; });
+        out[x] = static_cast<uint16_t>(vif_horizontal_sample(static_cast<uint32_t>(sum)));
+    }
+}
+
+void statistics(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t count, double gain_limit, VifScratch&, uint64_t* words) {
+    constexpr uint32_t kColumns = 64;
+    uint32_t column[5][kColumns + 2 * kVifMaxHalf];
+    const uint8_t* log = vif_log_table();
+    const uint32_t half = vif_half(s.scale);
+    VifTerms terms;
+    for (uint32_t y = 0; y < count; ++y) {
+        for (uint32_t first = 0; first < s.width; first += kColumns) {
+            const uint32_t columns = std::min(kColumns, s.width - first);
+            for (uint32_t i = 0; i < columns + 2 * half; ++i) {
+                const uint32_t x = mirrored(static_cast<int32_t>(first + i) - static_cast<int32_t>(half), s.width);
+                uint64_t sum[5] = {};
+                for (uint32_t t = 0; t <= 2 * half; ++t) {
+                    const uint64_t tap = vif_tap(s.scale, t), r = sample(s, ref, y + t, x), m = sample(s, main, y + t, x);
+                    sum[0] += tap * r;
+                    sum[1] += tap * m;
+                    sum[2] += tap * r * r;
+                    sum[3] += tap * m * m;
+                    sum[4] += tap * r * m;
+                }
+                for (int k = 0; k < 2; ++k) column[k][i] = vif_vertical_mean(static_cast<uint32_t>(sum[k]), s.scale, s.depth);
+                for (int k = 2; k < 5; ++k) column[k][i] = vif_vertical_product(sum[k], s.scale, s.depth);
+            }
+            for (uint32_t i = 0; i < columns; ++i) {
+                uint64_t sum[5];
+                for (int k = 0; k < 5; ++k) sum[k] = filter(s.scale, [&](uint32_t t) { return column[k][i + t]; });
+                const uint32_t u1 = static_cast<uint32_t>(sum[0]), u2 = static_cast<uint32_t>(sum[1]);
+                vif_add(terms, vif_moment(sum[2], u1, u1), vif_moment(sum[3], u2, u2), vif_moment(sum[4], u1, u2), gain_limit, log);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < kVifSums; ++i) words[i] += static_cast<uint64_t>(terms.sum[i]);
+}
+
+}  // namespace
+
+VifKernels plain_vif_kernels() { return {&shrink, &statistics}; }
+
+}  // namespace exactvq::cpu
