@@ -13,7 +13,7 @@
 #include "hwy/foreach_target.h"
 
 #include "hwy/highway.h"
-#include "kernels/cpu/adm-inl.h"
+#include "kernels/cpu/pairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exactvq::cpu {

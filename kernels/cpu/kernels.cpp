@@ -5,6 +5,7 @@
 
 #include "exactvq/exactvq.h"
 #include "hwy/targets.h"
+#include "kernels/cpu/motion.h"
 #include "kernels/cpu/plain.h"
 #include "kernels/cpu/psnr_hvs.h"
 #include "kernels/cpu/sse.h"
@@ -36,10 +37,10 @@ constexpr Target kTargets[] = {
 // Levels that this CPU runs, from plain C++ upwards.
 const std::vector<Level>& levels() {
     static const std::vector<Level> list = [] {
-        std::vector<Level> result{{{"C", plain_sse_kernels(), plain_psnr_hvs_kernels(), plain_adm_kernels(), plain_vif_kernels()}, 0}};
+        std::vector<Level> result{{{"C", plain_sse_kernels(), plain_psnr_hvs_kernels(), plain_adm_kernels(), plain_vif_kernels(), plain_motion_kernels()}, 0}};
         for (const Target& t : kTargets)
             if (hwy::SupportedTargets() & t.target)
-                result.push_back({{hwy::TargetName(t.target), sse_kernels(t.target), psnr_hvs_kernels(t.target), adm_kernels(t.target), vif_kernels(t.target)}, t.needs});
+                result.push_back({{hwy::TargetName(t.target), sse_kernels(t.target), psnr_hvs_kernels(t.target), adm_kernels(t.target), vif_kernels(t.target), motion_kernels(t.target)}, t.needs});
         return result;
     }();
     return list;

@@ -31,12 +31,21 @@ struct PsnrHvsKernels {
     float (*add)(float sum, const float* terms, uint32_t blocks);
 };
 
+inline constexpr uint32_t kMotionMargin = 64;  // elements on both sides of a row; a vector has at most 32
+inline size_t motion_row(uint32_t width) { return (size_t{width} + 2 * kMotionMargin + 31) / 32 * 32; }
+
+struct MotionKernels {
+    // Sum of the rows y0 <= y < y1. `scratch`: two rows of motion_row() elements, aligned to 64 bytes.
+    uint64_t (*sum)(const PlaneView& current, const PlaneView& earlier, uint32_t y0, uint32_t y1, int16_t* scratch);
+};
+
 struct Kernels {
     const char* name;  // "AVX2", ...; "C" for the plain ones
     SseKernels sse;
     PsnrHvsKernels psnr_hvs;
     AdmKernels adm;
     VifKernels vif;
+    MotionKernels motion;
 };
 
 // The best table that the CPU can run and `mask` (EXACTVQ_CPU_*) allows.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kernels/cpu/plain.h"
 
+#include "kernels/common/mirror.h"
+#include "kernels/common/motion.h"
 #include "kernels/common/sse.h"
 
 namespace exactvq::cpu {
@@ -32,9 +34,30 @@ float add(float sum, const float* terms, uint32_t blocks) {
     return sum;
 }
 
+uint64_t motion_sum(const PlaneView& current, const PlaneView& earlier, uint32_t y0, uint32_t y1, int16_t* scratch) {
+    int32_t* row = reinterpret_cast<int32_t*>(scratch);
+    uint64_t sum = 0;
+    for (uint32_t y = y0; y < y1; ++y) {
+        int32_t v[5];
+        for (uint32_t x = 0; x < current.width; ++x) {
+            for (int32_t t = 0; t < 5; ++t) {
+                const uint32_t from = mirrored(static_cast<int32_t>(y) + t - static_cast<int32_t>(kMotionHalf), current.height);
+                v[t] = static_cast<int32_t>(earlier.sample(x, from)) - static_cast<int32_t>(current.sample(x, from));
+            }
+            row[x] = motion_vertical(v, current.depth);
+        }
+        for (uint32_t x = 0; x < current.width; ++x) {
+            for (int32_t t = 0; t < 5; ++t) v[t] = row[mirrored(static_cast<int32_t>(x) + t - static_cast<int32_t>(kMotionHalf), current.width)];
+            sum += motion_horizontal(v);
+        }
+    }
+    return sum;
+}
+
 }  // namespace
 
 SseKernels plain_sse_kernels() { return {&sum_rows<squared_difference>, &sum_rows<rounded_squared_difference>}; }
 PsnrHvsKernels plain_psnr_hvs_kernels() { return {1, &terms, &add}; }
+MotionKernels plain_motion_kernels() { return {&motion_sum}; }
 
 }  // namespace exactvq::cpu

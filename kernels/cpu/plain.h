@@ -10,6 +10,7 @@ namespace exactvq::cpu {
 
 SseKernels plain_sse_kernels();
 PsnrHvsKernels plain_psnr_hvs_kernels();
+MotionKernels plain_motion_kernels();
 
 }  // namespace exactvq::cpu
 

@@ -6,7 +6,6 @@
 
 #include "kernels/common/sse.h"
 #include "kernels/cpu/adm_strip.h"
-#include "kernels/cpu/reference.h"
 #include "kernels/cpu/vif_strip.h"
 
 namespace exactvq::cpu {
@@ -46,6 +45,8 @@ namespace {
 
 constexpr uint32_t kSamplesPerStripe = 1u << 16;
 
+uint32_t rows_per_stripe(PlaneSize size) { return std::max(1u, kSamplesPerStripe / std::max(1u, size.width)); }
+
 // Places for results: enough that threads rarely wait for the fold.
 uint32_t window_for(uint32_t workers, uint32_t stripes) { return std::max(1u, std::min(2 * workers, stripes)); }
 
@@ -61,8 +62,6 @@ private:
           sse_(kernels.sse.sse),
           rows_(rows),
           partial_(window_for(workers, stripes())) {}
-
-    static uint32_t rows_per_stripe(PlaneSize size) { return std::max(1u, kSamplesPerStripe / std::max(1u, size.width)); }
 
     void reset() override { total_ = 0; }
     void compute(uint32_t stripe, uint32_t place) noexcept override {
@@ -110,7 +109,7 @@ private:
 };
 
 struct AlignedFree {
-    void operator()(float* p) const { ::operator delete[](p, std::align_val_t(64)); }
+    void operator()(void* p) const { ::operator delete[](p, std::align_val_t(64)); }
 };
 
 class PsnrHvsJob final : public PlaneJob {
@@ -184,20 +183,34 @@ private:
     uint64_t total_[kVifWords] = {};
 };
 
-// The pair: the current plane as reference, the earlier one as main.
+// The pair: the reference's plane now, and an earlier one as main.
 class MotionJob final : public PlaneJob {
 public:
-    MotionJob() : PlaneJob(1, 1) {}
+    MotionJob(PlaneSize size, const Kernels& kernels, uint32_t workers)
+        : PlaneJob(divide_up(size.height, rows_per_stripe(size)), window_for(workers, divide_up(size.height, rows_per_stripe(size)))),
+          sum_(kernels.motion.sum),
+          rows_(rows_per_stripe(size)),
+          scratch_elements_(2 * motion_row(size.width)),
+          partial_(window_for(workers, stripes())),
+          scratch_(static_cast<int16_t*>(::operator new[](scratch_elements_ * partial_.size() * sizeof(int16_t), std::align_val_t(64)))) {
+        std::fill_n(scratch_.get(), scratch_elements_ * partial_.size(), int16_t{0});
+    }
 
     void result(uint64_t* words) const override { *words = total_; }
 
 private:
     void reset() override { total_ = 0; }
-    void compute(uint32_t, uint32_t) noexcept override {
-        if (pair_.main.data) total_ = reference::motion(pair_.ref, pair_.main);
+    void compute(uint32_t stripe, uint32_t place) noexcept override {
+        const uint32_t end = std::min(pair_.ref.height, (stripe + 1) * rows_);
+        partial_[place] = pair_.main.data ? sum_(pair_.ref, pair_.main, stripe * rows_, end, scratch_.get() + place * scratch_elements_) : 0;
     }
-    void fold(uint32_t, uint32_t) noexcept override {}
+    void fold(uint32_t, uint32_t place) noexcept override { total_ += partial_[place]; }
 
+    uint64_t (*sum_)(const PlaneView&, const PlaneView&, uint32_t, uint32_t, int16_t*);
+    uint32_t rows_;
+    size_t scratch_elements_;  // of one place
+    std::vector<uint64_t> partial_;
+    std::unique_ptr<int16_t[], AlignedFree> scratch_;
     uint64_t total_ = 0;
 };
 
@@ -211,7 +224,7 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
     case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
     case AccumulatorKind::kVif: return std::make_unique<VifJob>(size, geometry.depth, spec.vif, kernels, vif_strips(size.height, workers, slots));
-    case AccumulatorKind::kMotion: return std::make_unique<MotionJob>();
+    case AccumulatorKind::kMotion: return std::make_unique<MotionJob>(size, kernels, workers);
     }
     return nullptr;
 }

@@ -39,34 +39,50 @@ void shrink(const VifScale& s, const VifRows& rows, int16_t* scratch, uint16_t* 
     }
 }
 
+constexpr uint32_t kColumns = 64, kAllColumns = kColumns + 2 * kVifMaxHalf;
+
+// Vertically filtered means and products of consecutive columns, mirrored outside the plane; the first column is `first` - vif_half().
+void filter_rows(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t y, uint32_t first, uint32_t columns, uint32_t results[5][kAllColumns]) {
+    uint64_t sums[5][kAllColumns] = {};
+    uint32_t r[kAllColumns], m[kAllColumns], x[kAllColumns];
+    for (uint32_t i = 0; i < columns; ++i) x[i] = mirrored(static_cast<int32_t>(first + i) - static_cast<int32_t>(vif_half(s.scale)), s.width);
+    for (uint32_t t = 0; t <= 2 * vif_half(s.scale); ++t) {
+        for (uint32_t i = 0; i < columns; ++i) {
+            r[i] = sample(s, ref, y + t, x[i]);
+            m[i] = sample(s, main, y + t, x[i]);
+        }
+        const uint64_t tap = vif_tap(s.scale, t);
+        for (uint32_t i = 0; i < columns; ++i) {
+            sums[0][i] += tap * r[i];
+            sums[1][i] += tap * m[i];
+            sums[2][i] += tap * (r[i] * r[i]);
+            sums[3][i] += tap * (m[i] * m[i]);
+            sums[4][i] += tap * (r[i] * m[i]);
+        }
+    }
+    for (uint32_t i = 0; i < columns; ++i) {
+        for (int k = 0; k < 2; ++k) results[k][i] = vif_vertical_mean(static_cast<uint32_t>(sums[k][i]), s.scale, s.depth);
+        for (int k = 2; k < 5; ++k) results[k][i] = vif_vertical_product(sums[k][i], s.scale, s.depth);
+    }
+}
+
 void statistics(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t count, double gain_limit, VifScratch&, uint64_t* words) {
-    constexpr uint32_t kColumns = 64;
-    uint32_t column[5][kColumns + 2 * kVifMaxHalf];
+    uint32_t column[5][kAllColumns];
     const uint8_t* log = vif_log_table();
-    const uint32_t half = vif_half(s.scale);
     VifTerms terms;
     for (uint32_t y = 0; y < count; ++y) {
         for (uint32_t first = 0; first < s.width; first += kColumns) {
             const uint32_t columns = std::min(kColumns, s.width - first);
-            for (uint32_t i = 0; i < columns + 2 * half; ++i) {
-                const uint32_t x = mirrored(static_cast<int32_t>(first + i) - static_cast<int32_t>(half), s.width);
-                uint64_t sum[5] = {};
-                for (uint32_t t = 0; t <= 2 * half; ++t) {
-                    const uint64_t tap = vif_tap(s.scale, t), r = sample(s, ref, y + t, x), m = sample(s, main, y + t, x);
-                    sum[0] += tap * r;
-                    sum[1] += tap * m;
-                    sum[2] += tap * r * r;
-                    sum[3] += tap * m * m;
-                    sum[4] += tap * r * m;
-                }
-                for (int k = 0; k < 2; ++k) column[k][i] = vif_vertical_mean(static_cast<uint32_t>(sum[k]), s.scale, s.depth);
-                for (int k = 2; k < 5; ++k) column[k][i] = vif_vertical_product(sum[k], s.scale, s.depth);
+            filter_rows(s, ref, main, y, first, columns + 2 * vif_half(s.scale), column);
+            uint64_t sums[5][kColumns] = {};
+            for (uint32_t t = 0; t <= 2 * vif_half(s.scale); ++t) {
+                const uint64_t tap = vif_tap(s.scale, t);
+                for (int k = 0; k < 5; ++k)
+                    for (uint32_t i = 0; i < columns; ++i) sums[k][i] += tap * column[k][i + t];
             }
             for (uint32_t i = 0; i < columns; ++i) {
-                uint64_t sum[5];
-                for (int k = 0; k < 5; ++k) sum[k] = filter(s.scale, [&](uint32_t t) { return column[k][i + t]; });
-                const uint32_t u1 = static_cast<uint32_t>(sum[0]), u2 = static_cast<uint32_t>(sum[1]);
-                vif_add(terms, vif_moment(sum[2], u1, u1), vif_moment(sum[3], u2, u2), vif_moment(sum[4], u1, u2), gain_limit, log);
+                const uint32_t u1 = static_cast<uint32_t>(sums[0][i]), u2 = static_cast<uint32_t>(sums[1][i]);
+                vif_add(terms, vif_moment(sums[2][i], u1, u1), vif_moment(sums[3][i], u2, u2), vif_moment(sums[4][i], u1, u2), gain_limit, log);
             }
         }
     }

@@ -16,57 +16,70 @@ struct Plane {
     std::vector<uint32_t> at;
 
     Plane(uint32_t w, uint32_t h) : width(w), height(h), at(size_t{w} * h) {}
-    uint32_t& operator()(uint32_t x, uint32_t y) { return at[size_t{y} * width + x]; }
-    uint32_t operator()(uint32_t x, uint32_t y) const { return at[size_t{y} * width + x]; }
+    uint32_t* row(uint32_t y) { return &at[size_t{y} * width]; }
+    const uint32_t* row(uint32_t y) const { return &at[size_t{y} * width]; }
 };
 
-// The sum of taps times value(i) over the kernel's length around `centre`, i mirrored in n samples.
+// Sums of taps times value(x, row), over the rows of the kernel's length around y, mirrored.
 template <class Value>
-uint64_t filter(uint32_t scale, uint32_t centre, uint32_t n, const Value& value) {
-    const int32_t half = static_cast<int32_t>(vif_half(scale));
-    uint64_t sum = 0;
-    for (int32_t t = -half; t <= half; ++t) sum += uint64_t{vif_tap(scale, static_cast<uint32_t>(t + half))} * value(mirrored(static_cast<int32_t>(centre) + t, n));
-    return sum;
+std::vector<uint64_t> filter_rows(uint32_t scale, uint32_t y, uint32_t width, uint32_t height, const Value& value) {
+    std::vector<uint64_t> sums(width);
+    for (uint32_t t = 0; t <= 2 * vif_half(scale); ++t) {
+        const uint32_t row = mirrored(static_cast<int32_t>(y + t) - static_cast<int32_t>(vif_half(scale)), height);
+        const uint64_t tap = vif_tap(scale, t);
+        for (uint32_t x = 0; x < width; ++x) sums[x] += tap * value(x, row);
+    }
+    return sums;
+}
+
+// Sums of taps times values of a row, for every column.
+std::vector<uint64_t> filter_columns(uint32_t scale, const std::vector<uint32_t>& row) {
+    const uint32_t width = static_cast<uint32_t>(row.size()), half = vif_half(scale);
+    std::vector<uint32_t> padded(width + 2 * half);
+    for (uint32_t i = 0; i < padded.size(); ++i) padded[i] = row[mirrored(static_cast<int32_t>(i) - static_cast<int32_t>(half), width)];
+    std::vector<uint64_t> sums(width);
+    for (uint32_t t = 0; t <= 2 * half; ++t) {
+        const uint64_t tap = vif_tap(scale, t);
+        for (uint32_t x = 0; x < width; ++x) sums[x] += tap * padded[x + t];
+    }
+    return sums;
+}
+
+// Vertically filtered samples with the kernel of scale `kernel`.
+std::vector<uint32_t> filter_means(const Plane& p, uint32_t kernel, uint32_t y, uint32_t scale, uint32_t depth) {
+    const std::vector<uint64_t> sums = filter_rows(kernel, y, p.width, p.height, [&p](uint32_t x, uint32_t row) { return p.row(row)[x]; });
+    std::vector<uint32_t> means(p.width);
+    for (uint32_t x = 0; x < p.width; ++x) means[x] = vif_vertical_mean(static_cast<uint32_t>(sums[x]), scale, depth);
+    return means;
+}
+
+// Vertically filtered products.
+std::vector<uint32_t> filter_products(const Plane& p, const Plane& q, uint32_t y, uint32_t scale, uint32_t depth) {
+    const std::vector<uint64_t> sums = filter_rows(scale, y, p.width, p.height, [&](uint32_t x, uint32_t row) { return uint64_t{p.row(row)[x]} * q.row(row)[x]; });
+    std::vector<uint32_t> products(p.width);
+    for (uint32_t x = 0; x < p.width; ++x) products[x] = vif_vertical_product(sums[x], scale, depth);
+    return products;
 }
 
 // The plane of the next scale.
 Plane shrink(const Plane& plane, uint32_t scale, uint32_t depth) {
     Plane result(plane.width / 2, plane.height / 2);
-    std::vector<uint32_t> row(plane.width);
     for (uint32_t y = 0; y < result.height; ++y) {
-        for (uint32_t x = 0; x < plane.width; ++x) {
-            const uint64_t sum = filter(scale + 1, 2 * y, plane.height, [&](uint32_t i) { return plane(x, i); });
-            row[x] = vif_vertical_mean(static_cast<uint32_t>(sum), scale, depth);
-        }
-        for (uint32_t x = 0; x < result.width; ++x)
-            result(x, y) = vif_horizontal_sample(static_cast<uint32_t>(filter(scale + 1, 2 * x, plane.width, [&](uint32_t i) { return row[i]; })));
+        const std::vector<uint64_t> sums = filter_columns(scale + 1, filter_means(plane, scale + 1, 2 * y, scale, depth));
+        for (uint32_t x = 0; x < result.width; ++x) result.row(y)[x] = vif_horizontal_sample(static_cast<uint32_t>(sums[2 * x]));
     }
     return result;
 }
 
 void sum_scale(const Plane& ref, const Plane& main, uint32_t scale, uint32_t depth, double gain_limit, uint64_t* words) {
-    const uint8_t* log = vif_log_table();
-    const uint32_t width = ref.width, height = ref.height;
-    std::vector<uint32_t> m1(width), m2(width), q1(width), q2(width), q12(width);
     VifTerms terms;
-    for (uint32_t y = 0; y < height; ++y) {
-        for (uint32_t x = 0; x < width; ++x) {
-            const auto mean = [&](const Plane& p) {
-                return vif_vertical_mean(static_cast<uint32_t>(filter(scale, y, height, [&](uint32_t i) { return p(x, i); })), scale, depth);
-            };
-            const auto product = [&](const Plane& p, const Plane& q) {
-                return vif_vertical_product(filter(scale, y, height, [&](uint32_t i) { return uint64_t{p(x, i)} * q(x, i); }), scale, depth);
-            };
-            m1[x] = mean(ref);
-            m2[x] = mean(main);
-            q1[x] = product(ref, ref);
-            q2[x] = product(main, main);
-            q12[x] = product(ref, main);
-        }
-        for (uint32_t x = 0; x < width; ++x) {
-            const auto sum = [&](const std::vector<uint32_t>& row) { return filter(scale, x, width, [&](uint32_t i) { return row[i]; }); };
-            const uint32_t u1 = static_cast<uint32_t>(sum(m1)), u2 = static_cast<uint32_t>(sum(m2));
-            vif_add(terms, vif_moment(sum(q1), u1, u1), vif_moment(sum(q2), u2, u2), vif_moment(sum(q12), u1, u2), gain_limit, log);
+    for (uint32_t y = 0; y < ref.height; ++y) {
+        const std::vector<uint64_t> u1 = filter_columns(scale, filter_means(ref, scale, y, scale, depth)), u2 = filter_columns(scale, filter_means(main, scale, y, scale, depth));
+        const std::vector<uint64_t> p1 = filter_columns(scale, filter_products(ref, ref, y, scale, depth)), p2 = filter_columns(scale, filter_products(main, main, y, scale, depth));
+        const std::vector<uint64_t> p12 = filter_columns(scale, filter_products(ref, main, y, scale, depth));
+        for (uint32_t x = 0; x < ref.width; ++x) {
+            const uint32_t m1 = static_cast<uint32_t>(u1[x]), m2 = static_cast<uint32_t>(u2[x]);
+            vif_add(terms, vif_moment(p1[x], m1, m1), vif_moment(p2[x], m2, m2), vif_moment(p12[x], m1, m2), gain_limit, vif_log_table());
         }
     }
     for (uint32_t i = 0; i < kVifSums; ++i) words[i] = static_cast<uint64_t>(terms.sum[i]);
@@ -75,7 +88,7 @@ void sum_scale(const Plane& ref, const Plane& main, uint32_t scale, uint32_t dep
 Plane read(const PlaneView& view) {
     Plane plane(view.width, view.height);
     for (uint32_t y = 0; y < view.height; ++y)
-        for (uint32_t x = 0; x < view.width; ++x) plane(x, y) = view.sample(x, y);
+        for (uint32_t x = 0; x < view.width; ++x) plane.row(y)[x] = view.sample(x, y);
     return plane;
 }
 

@@ -7,7 +7,6 @@
 //
 // Sums of integers add in any order, so even and odd columns never come together again.
 #include <algorithm>
-#include <utility>
 
 #include "host/vif_log.h"
 #include "kernels/cpu/vif.h"
@@ -17,7 +16,8 @@
 #include "hwy/foreach_target.h"
 
 #include "hwy/highway.h"
-#include "kernels/cpu/adm-inl.h"
+#include "kernels/cpu/pairs-inl.h"
+#include "kernels/cpu/samples-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace exactvq::cpu {
@@ -34,54 +34,58 @@ using VF64 = hn::Vec<DF64>;
 
 // ---- taps ------------------------------------------------------------------------------------------------------------
 
-// The middle tap of the last kernel does not fit 16 bits: it is applied in two halves.
-constexpr uint32_t kLastScale = kVifScales - 1;
+// Loops over taps are unrolled.
+#if defined(__clang__)
+#define EXACTVQ_TAP_LOOP _Pragma("clang loop unroll(full)")
+#else
+#define EXACTVQ_TAP_LOOP _Pragma("GCC unroll 16")
+#endif
 
-// Taps t and t + 1 of a kernel as factors of a pair. kSecond: the other halves of taps that are applied in two.
-constexpr int32_t tap_part(uint32_t scale, int32_t t, bool second) {
+// Has the sum before it goes on. GCC would reorder additions, compute all products first, and have no registers for them.
+HWY_INLINE void settle(VI32& sum) {
+#if HWY_ARCH_X86 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+    asm("" : "+v"(sum.raw));
+#else
+    static_cast<void>(sum);
+#endif
+}
+
+// The middle tap of the last kernel does not fit 16 bits: it is applied in two halves, the second of them in a pass of its own.
+constexpr uint32_t passes(uint32_t scale) { return scale + 1 == kVifScales ? 2 : 1; }
+
+constexpr int32_t tap_part(uint32_t scale, uint32_t pass, int32_t t) {
     if (t < 0 || t > static_cast<int32_t>(2 * vif_half(scale))) return 0;
     const int32_t tap = static_cast<int32_t>(vif_tap(scale, static_cast<uint32_t>(t)));
-    return tap > INT16_MAX ? tap / 2 : second ? 0 : tap;
+    return tap > INT16_MAX ? tap / 2 : pass == 0 ? tap : 0;
 }
-constexpr int32_t tap_pair(uint32_t scale, int32_t t, bool second = false) { return tap_part(scale, t, second) | tap_part(scale, t + 1, second) * 65536; }
 
-template <int32_t kPair>
-HWY_INLINE void add_products(VI16 values, VI32& sum) {
-    if constexpr (kPair != 0) sum = multiply_pairs(values, hn::BitCast(DI16(), hn::Set(DI32(), kPair)), sum);
-}
+// A kernel's taps as factors of pairs: for what begins with the first of a pair, and for what begins with the second.
+template <uint32_t kScale>
+struct PairTaps {
+    static constexpr uint32_t kPairs = vif_half(kScale) + 1;
+    struct Factors {
+        int32_t first, second;
+    };
+    Factors of[passes(kScale)][kPairs + 1] = {};  // one pair more, of zeros
+
+    constexpr PairTaps() {
+        for (uint32_t pass = 0; pass < passes(kScale); ++pass) {
+            const auto pair = [pass](int32_t t) { return tap_part(kScale, pass, t) | tap_part(kScale, pass, t + 1) * 65536; };
+            for (uint32_t j = 0; j < kPairs; ++j) of[pass][j] = {pair(2 * static_cast<int32_t>(j)), pair(2 * static_cast<int32_t>(j) - 1)};
+        }
+    }
+};
+template <uint32_t kScale>
+constexpr PairTaps<kScale> kPairTaps;
+
+HWY_INLINE VI16 factors(int32_t pair) { return hn::BitCast(DI16(), hn::Set(DI32(), pair)); }
 
 // ---- samples ---------------------------------------------------------------------------------------------------------
 
-constexpr uint32_t kLanes16 = HWY_MAX_BYTES / 2;  // at most
-
-// Reads samples of a row as 16-bit lanes.
 template <uint32_t kBytes>
-struct Reader {
-    uint32_t step, shift, readable;
-
-    explicit Reader(const VifRows& rows) : step(rows.step), shift(rows.shift), readable(rows.readable) {}
-
-    HWY_INLINE VU16 operator()(const uint8_t* row, uint32_t x) const {
-        if (HWY_LIKELY(step == kBytes && x + hn::Lanes(DU16()) <= readable)) return words(row + size_t{x} * kBytes);
-        return piece(row, x);
-    }
-
-private:
-    HWY_INLINE VU16 words(const uint8_t* p) const {
-        if constexpr (kBytes == 1) {
-            return hn::PromoteTo(DU16(), hn::LoadU(hn::Rebind<uint8_t, DU16>(), p));
-        } else {
-            return hn::ShiftRightSame(hn::BitCast(DU16(), hn::LoadU(hn::Repartition<uint8_t, DU16>(), p)), static_cast<int>(shift));
-        }
-    }
-    // Pictures may end with their last sample, and other samples may lie between those of a plane.
-    HWY_NOINLINE VU16 piece(const uint8_t* row, uint32_t x) const {
-        alignas(64) uint8_t bytes[2 * kLanes16] = {};
-        const uint32_t count = x < readable ? std::min(static_cast<uint32_t>(hn::Lanes(DU16())), readable - x) : 0;
-        for (uint32_t i = 0; i < count; ++i) memcpy(bytes + i * kBytes, row + size_t{x + i} * step, kBytes);
-        return words(bytes);
-    }
-};
+SampleReader<kBytes> reader(const VifRows& rows) {
+    return {rows.step, rows.shift, rows.readable};
+}
 
 // Less 32768 if samples fill 16 bits.
 HWY_INLINE VI16 centre_of(uint32_t depth) { return hn::Set(DI16(), depth == 16 ? INT16_MIN : static_cast<int16_t>(0)); }
@@ -97,33 +101,27 @@ HWY_INLINE VI32 mean_start(uint32_t depth) {
 
 // ---- next scale ------------------------------------------------------------------------------------------------------
 
-template <uint32_t kScale, bool kSecond, size_t... kPairs>
-HWY_INLINE void add_rows(const VI16* rows, VI32& lower, VI32& upper, std::index_sequence<kPairs...>) {
-    const auto step = [&](auto j) HWY_ATTR {
-        constexpr int32_t pair = tap_pair(kScale, 2 * j.value, kSecond);
-        add_products<pair>(hn::InterleaveLower(rows[2 * j.value], rows[2 * j.value + 1]), lower);
-        add_products<pair>(hn::InterleaveUpper(DI16(), rows[2 * j.value], rows[2 * j.value + 1]), upper);
-    };
-    (step(std::integral_constant<int32_t, kPairs>()), ...);
-}
-
 // `kScale`: that of the kernel, one more than that of the rows.
 template <uint32_t kScale, uint32_t kBytes>
 void shrink(const VifScale& s, const VifRows& rows, int16_t* filtered, uint16_t* out) {
     const DI16 d16;
     const DI32 d32;
-    constexpr uint32_t kHalf = vif_half(kScale), kTaps = 2 * kHalf + 1;
+    constexpr uint32_t kHalf = vif_half(kScale);
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const Reader<kBytes> read(rows);
+    const SampleReader<kBytes> read = reader<kBytes>(rows);
     const VI16 centre = centre_of(s.depth);
     const VI32 start = mean_start(s.depth);
     for (uint32_t x = 0; x < s.width; x += lanes) {
-        VI16 row[kTaps + 1];
-        for (uint32_t t = 0; t < kTaps; ++t) row[t] = hn::Xor(hn::BitCast(d16, read(rows.row[t], x)), centre);
-        row[kTaps] = hn::Zero(d16);
+        const auto load = [&](uint32_t t) HWY_ATTR { return hn::Xor(hn::BitCast(d16, read(rows.row[t], x)), centre); };
         VI32 lower = start, upper = start;
-        add_rows<kScale, false>(row, lower, upper, std::make_index_sequence<kHalf + 1>());
-        if constexpr (kScale == kLastScale) add_rows<kScale, true>(row, lower, upper, std::make_index_sequence<kHalf + 1>());
+        for (uint32_t pass = 0; pass < passes(kScale); ++pass) {
+            EXACTVQ_TAP_LOOP
+            for (uint32_t j = 0; j <= kHalf; ++j) {
+                const VI16 a = load(2 * j), b = j < kHalf ? load(2 * j + 1) : a, taps = factors(kPairTaps<kScale>.of[pass][j].first);  // the last has one row
+                lower = multiply_pairs(hn::InterleaveLower(a, b), taps, lower);
+                upper = multiply_pairs(hn::InterleaveUpper(d16, a, b), taps, upper);
+            }
+        }
         hn::Store(join(hn::ShiftRightSame(lower, static_cast<int>(s.depth)), hn::ShiftRightSame(upper, static_cast<int>(s.depth))), d16, filtered + x);
     }
     for (int32_t i = 1; i <= static_cast<int32_t>(kHalf); ++i) {
@@ -135,15 +133,8 @@ void shrink(const VifScale& s, const VifRows& rows, int16_t* filtered, uint16_t*
     for (uint32_t x = 0; x < s.width / 2; x += static_cast<uint32_t>(hn::Lanes(d32))) {
         const int16_t* p = filtered + 2 * size_t{x} - kHalf;
         VI32 sum = hn::Set(d32, 32768);
-        const auto filter = [&](auto second) HWY_ATTR {
-            add_products<tap_pair(kScale, 0, second.value)>(hn::LoadU(d16, p), sum);
-            add_products<tap_pair(kScale, 2, second.value)>(hn::LoadU(d16, p + 2), sum);
-            add_products<tap_pair(kScale, 4, second.value)>(hn::LoadU(d16, p + 4), sum);
-            add_products<tap_pair(kScale, 6, second.value)>(hn::LoadU(d16, p + 6), sum);
-            add_products<tap_pair(kScale, 8, second.value)>(hn::LoadU(d16, p + 8), sum);
-        };
-        filter(std::false_type());
-        if constexpr (kScale == kLastScale) filter(std::true_type());
+        for (uint32_t pass = 0; pass < passes(kScale); ++pass)
+            for (uint32_t j = 0; j <= kHalf; ++j) sum = multiply_pairs(hn::LoadU(d16, p + 2 * j), factors(kPairTaps<kScale>.of[pass][j].first), sum);
         const auto value = hn::DemoteTo(half_d16, hn::ShiftRight<16>(sum));
         hn::StoreU(hn::Xor(hn::BitCast(half_du16, value), hn::Set(half_du16, 0x8000)), half_du16, out + x);
     }
@@ -162,11 +153,11 @@ struct Tile {
 };
 
 template <bool kNarrow>
-void multiply(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t pairs, Tile tile, VifScratch& scratch) {
+HWY_NOINLINE void multiply(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t pairs, Tile tile, VifScratch& scratch) {
     const DI16 d16;
     constexpr uint32_t kBytes = kNarrow ? 1 : 2;
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const Reader<kBytes> read_ref(ref), read_main(main);
+    const SampleReader<kBytes> read_ref = reader<kBytes>(ref), read_main = reader<kBytes>(main);
     const VI16 centre = centre_of(s.depth), sign = hn::Set(d16, INT16_MIN);
     for (uint32_t j = 0; j < pairs; ++j) {
         const uint8_t *ref_rows[2] = {ref.row[2 * j], ref.row[2 * j + 1]}, *main_rows[2] = {main.row[2 * j], main.row[2 * j + 1]};
@@ -195,42 +186,41 @@ void multiply(const VifScale& s, const VifRows& ref, const VifRows& main, uint32
 
 constexpr uint32_t kPairStride = sizeof(VifScratch::pairs[0][0]) / sizeof(int16_t), kVerticalStride = sizeof(VifScratch::vertical[0][0]) / sizeof(int16_t);
 
-// Sums of two vectors of pairs for several rows.
+// Sums of two vectors of columns for several rows.
 template <uint32_t kCount>
 struct Sums {
     VI32 lower[kCount], upper[kCount];
 };
 
-template <uint32_t kScale, bool kSecond, int32_t kPair, uint32_t kCount>
-HWY_INLINE void add_pair(const int16_t* p, Sums<kCount>& sums) {
-    const DI16 d16;
-    const VI16 lower = hn::Load(d16, p), upper = hn::Load(d16, p + hn::Lanes(d16));
-    const auto row = [&](auto r) HWY_ATTR {
-        constexpr int32_t pair = tap_pair(kScale, 2 * kPair - r.value, kSecond);
-        add_products<pair>(lower, sums.lower[r.value]);
-        add_products<pair>(upper, sums.upper[r.value]);
-    };
-    row(std::integral_constant<int32_t, 0>());
-    row(std::integral_constant<int32_t, 1>());
-    if constexpr (kCount > 2) {
-        row(std::integral_constant<int32_t, 2>());
-        row(std::integral_constant<int32_t, 3>());
-    }
-}
-
-template <uint32_t kScale, bool kSecond, uint32_t kCount, size_t... kPairs>
-HWY_INLINE void add_pairs(const int16_t* p, Sums<kCount>& sums, std::index_sequence<kPairs...>) {
-    (add_pair<kScale, kSecond, kPairs>(p + kPairs * kPairStride, sums), ...);
-}
-
-// The sums of kCount rows, the first of which begins with the pairs at p.
+// The sums of kCount rows, 2 or 4, the first of which begins with the pairs at p.
 template <uint32_t kScale, uint32_t kCount>
 HWY_INLINE Sums<kCount> filter_rows(const int16_t* p, VI32 start) {
+    const DI16 d16;
     Sums<kCount> sums;
     for (uint32_t r = 0; r < kCount; ++r) sums.lower[r] = sums.upper[r] = start;
-    constexpr auto pairs = std::make_index_sequence<vif_half(kScale) + kCount / 2>();
-    add_pairs<kScale, false>(p, sums, pairs);
-    if constexpr (kScale == kLastScale) add_pairs<kScale, true>(p, sums, pairs);
+    for (uint32_t pass = 0; pass < passes(kScale); ++pass) {
+        VI16 first_before = hn::Zero(d16), second_before = first_before;
+        const int16_t* pairs = p;
+        EXACTVQ_TAP_LOOP
+        for (uint32_t j = 0; j < PairTaps<kScale>::kPairs + kCount / 2 - 1; ++j, pairs += kPairStride) {
+            const VI16 lower = hn::Load(d16, pairs), upper = hn::Load(d16, pairs + hn::Lanes(d16));
+            const VI16 first = factors(kPairTaps<kScale>.of[pass][j].first), second = factors(kPairTaps<kScale>.of[pass][j].second);
+            sums.lower[0] = multiply_pairs(lower, first, sums.lower[0]);
+            sums.upper[0] = multiply_pairs(upper, first, sums.upper[0]);
+            sums.lower[1] = multiply_pairs(lower, second, sums.lower[1]);
+            sums.upper[1] = multiply_pairs(upper, second, sums.upper[1]);
+            settle(sums.lower[0]), settle(sums.upper[0]), settle(sums.lower[1]), settle(sums.upper[1]);
+            if constexpr (kCount == 4) {  // one pair behind
+                sums.lower[2] = multiply_pairs(lower, first_before, sums.lower[2]);
+                sums.upper[2] = multiply_pairs(upper, first_before, sums.upper[2]);
+                sums.lower[3] = multiply_pairs(lower, second_before, sums.lower[3]);
+                sums.upper[3] = multiply_pairs(upper, second_before, sums.upper[3]);
+                settle(sums.lower[2]), settle(sums.upper[2]), settle(sums.lower[3]), settle(sums.upper[3]);
+                first_before = first;
+                second_before = second;
+            }
+        }
+    }
     return sums;
 }
 
@@ -258,20 +248,22 @@ struct ProductShift {
     }
 };
 
-// Rows `first` to `first` + kCount - 1 of the group.
+// `rows` rows of a tile, kCount at once.
 template <uint32_t kScale, bool kNarrow, bool kFull, uint32_t kCount>
-void vertical_rows(const VifScale& s, uint32_t first, uint32_t columns, VifScratch& scratch) {
+HWY_NOINLINE void vertical(const VifScale& s, uint32_t rows, uint32_t columns, VifScratch& scratch) {
     const DI16 d16;
     const DI32 d32;
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const uint32_t pair = first / 2;
+    // One kind of sum after the other, so that its pairs stay in the first-level cache.
     const VI32 start = mean_start(s.depth);
     for (uint32_t k = 0; k < 2; ++k) {
-        for (uint32_t x = 0; x < columns; x += lanes) {
-            const Sums<kCount> sums = filter_rows<kScale, kCount>(scratch.pairs[k][pair] + 2 * size_t{x}, start);
-            for (uint32_t r = 0; r < kCount; ++r) {
-                const auto mean = [&](VI32 sum) HWY_ATTR { return kNarrow ? hn::ShiftRight<8>(sum) : kFull ? hn::ShiftRight<16>(sum) : hn::ShiftRightSame(sum, static_cast<int>(s.depth)); };
-                hn::Store(join(mean(sums.lower[r]), mean(sums.upper[r])), d16, scratch.vertical[first + r][k] + kVifMargin + x);
+        for (uint32_t first = 0; first < rows; first += kCount) {
+            for (uint32_t x = 0; x < columns; x += lanes) {
+                const Sums<kCount> sums = filter_rows<kScale, kCount>(scratch.pairs[k][first / 2] + 2 * size_t{x}, start);
+                for (uint32_t r = 0; r < kCount; ++r) {
+                    const auto mean = [&](VI32 sum) HWY_ATTR { return kNarrow ? hn::ShiftRight<8>(sum) : kFull ? hn::ShiftRight<16>(sum) : hn::ShiftRightSame(sum, static_cast<int>(s.depth)); };
+                    hn::Store(join(mean(sums.lower[r]), mean(sums.upper[r])), d16, scratch.vertical[first + r][k] + kVifMargin + x);
+                }
             }
         }
     }
@@ -279,21 +271,23 @@ void vertical_rows(const VifScale& s, uint32_t first, uint32_t columns, VifScrat
     const ProductShift<kFull> product(shift);
     const VI32 zero = hn::Zero(d32), half = hn::Set(d32, kNarrow ? 0 : 1 << (shift - 1));
     for (uint32_t k = 0; k < 3; ++k) {
-        for (uint32_t x = 0; x < columns; x += lanes) {
-            Sums<kCount> sums;
-            if constexpr (kNarrow) {
-                sums = filter_rows<kScale, kCount>(scratch.pairs[2 + k][pair] + 2 * size_t{x}, zero);
-            } else {
-                const Sums<kCount> a = filter_rows<kScale, kCount>(scratch.pairs[2 + 2 * k][pair] + 2 * size_t{x}, zero);
-                const Sums<kCount> b = filter_rows<kScale, kCount>(scratch.pairs[3 + 2 * k][pair] + 2 * size_t{x}, half);
-                for (uint32_t r = 0; r < kCount; ++r) {
-                    sums.lower[r] = product(a.lower[r], b.lower[r]);
-                    sums.upper[r] = product(a.upper[r], b.upper[r]);
+        for (uint32_t first = 0; first < rows; first += kCount) {
+            for (uint32_t x = 0; x < columns; x += lanes) {
+                Sums<kCount> sums;
+                if constexpr (kNarrow) {
+                    sums = filter_rows<kScale, kCount>(scratch.pairs[2 + k][first / 2] + 2 * size_t{x}, zero);
+                } else {
+                    const Sums<kCount> a = filter_rows<kScale, kCount>(scratch.pairs[2 + 2 * k][first / 2] + 2 * size_t{x}, zero);
+                    const Sums<kCount> b = filter_rows<kScale, kCount>(scratch.pairs[3 + 2 * k][first / 2] + 2 * size_t{x}, half);
+                    for (uint32_t r = 0; r < kCount; ++r) {
+                        sums.lower[r] = product(a.lower[r], b.lower[r]);
+                        sums.upper[r] = product(a.upper[r], b.upper[r]);
+                    }
                 }
-            }
-            for (uint32_t r = 0; r < kCount; ++r) {
-                int16_t* out = scratch.vertical[first + r][2 + 2 * k] + kVifMargin + x;
-                store_halves(sums.lower[r], sums.upper[r], out, out + kVerticalStride);
+                for (uint32_t r = 0; r < kCount; ++r) {
+                    int16_t* out = scratch.vertical[first + r][2 + 2 * k] + kVifMargin + x;
+                    store_halves(sums.lower[r], sums.upper[r], out, out + kVerticalStride);
+                }
             }
         }
     }
@@ -301,33 +295,38 @@ void vertical_rows(const VifScale& s, uint32_t first, uint32_t columns, VifScrat
 
 // ---- horizontal ------------------------------------------------------------------------------------------------------
 
-// Even and odd columns.
-struct Columns {
-    VI32 even, odd;
-};
+// Sums of two vectors of consecutive columns, even and odd ones: columns 0, 2, ..; 1, 3, ..; and those of the second vector.
+constexpr size_t kColumnSums = 4;
 
-template <uint32_t kScale, size_t... kPairs>
-HWY_INLINE Columns filter_columns(const int16_t* p, VI32 start, std::index_sequence<kPairs...>) {
-    const DI16 d16;
-    Columns sums{start, start};
-    if constexpr (kScale == kLastScale) {  // two pairs share the middle tap
-        constexpr int32_t middle = tap_part(kScale, 1, false), side = tap_part(kScale, 0, false);
-        const VI16 centre = hn::LoadU(d16, p);
-        add_products<side | middle * 65536>(hn::LoadU(d16, p - 1), sums.even);
-        add_products<middle | side * 65536>(centre, sums.even);
-        add_products<side | middle * 65536>(centre, sums.odd);
-        add_products<middle | side * 65536>(hn::LoadU(d16, p + 1), sums.odd);
-    } else {
-        p -= vif_half(kScale);
-        (add_products<tap_pair(kScale, 2 * kPairs)>(hn::LoadU(d16, p + 2 * kPairs), sums.even), ...);
-        (add_products<tap_pair(kScale, 2 * kPairs)>(hn::LoadU(d16, p + 2 * kPairs + 1), sums.odd), ...);
-    }
-    return sums;
-}
+// Filters two rows at once.
 template <uint32_t kScale>
-HWY_INLINE Columns filter_columns(const int16_t* p, VI32 start) {
-    return filter_columns<kScale>(p, start, std::make_index_sequence<vif_half(kScale) + 1>());
+HWY_INLINE void filter_columns(const int16_t* a, const int16_t* b, VI32 start_a, VI32 start_b, VI32* sums_a, VI32* sums_b) {
+    const DI16 d16;
+    const size_t lanes = hn::Lanes(d16);
+    VI32 a0 = start_a, a1 = start_a, a2 = start_a, a3 = start_a, b0 = start_b, b1 = start_b, b2 = start_b, b3 = start_b;
+    a -= vif_half(kScale);
+    b -= vif_half(kScale);
+    for (uint32_t pass = 0; pass < passes(kScale); ++pass) {
+        EXACTVQ_TAP_LOOP
+        for (uint32_t j = 0; j < PairTaps<kScale>::kPairs; ++j) {
+            const VI16 even = factors(kPairTaps<kScale>.of[pass][j].first), odd = factors(kPairTaps<kScale>.of[pass][j].second);
+            const VI16 va = hn::LoadU(d16, a + 2 * j), wa = hn::LoadU(d16, a + lanes + 2 * j), vb = hn::LoadU(d16, b + 2 * j), wb = hn::LoadU(d16, b + lanes + 2 * j);
+            a0 = multiply_pairs(va, even, a0);
+            a1 = multiply_pairs(va, odd, a1);
+            a2 = multiply_pairs(wa, even, a2);
+            a3 = multiply_pairs(wa, odd, a3);
+            b0 = multiply_pairs(vb, even, b0);
+            b1 = multiply_pairs(vb, odd, b1);
+            b2 = multiply_pairs(wb, even, b2);
+            b3 = multiply_pairs(wb, odd, b3);
+            settle(a0), settle(a1), settle(a2), settle(a3), settle(b0), settle(b1), settle(b2), settle(b3);
+        }
+    }
+    sums_a[0] = a0, sums_a[1] = a1, sums_a[2] = a2, sums_a[3] = a3;
+    sums_b[0] = b0, sums_b[1] = b1, sums_b[2] = b2, sums_b[3] = b3;
 }
+
+// ---- samples ---------------------------------------------------------------------------------------------------------
 
 HWY_INLINE VU32 odd_to_even(VU32 v) { return hn::BitCast(DU32(), hn::ShiftRight<32>(hn::BitCast(DU64(), v))); }
 
@@ -341,35 +340,21 @@ HWY_INLINE VU32 multiply_round(VU32 a, VU32 b) {
 // Upper words of the binary64 lanes of two vectors, in any order.
 HWY_INLINE VU32 upper_words(VF64 a, VF64 b) { return hn::OddEven(hn::BitCast(DU32(), b), odd_to_even(hn::BitCast(DU32(), a))); }
 
-// vif_log() + (1023 << 11) of the binary64 whose upper words are given.
-HWY_INLINE VI32 log_of(VU32 words, const uint8_t* excess) {
-    const DI32 d32;
-    const VI32 index = hn::BitCast(d32, hn::And(hn::ShiftRight<5>(words), hn::Set(DU32(), kVifLogEntries - 1)));
-    const VI32 line = hn::BitCast(d32, hn::ShiftRight<9>(words));
-#if HWY_TARGET <= HWY_AVX2
-    const VI32 entry = hn::And(hn::GatherOffset(d32, reinterpret_cast<const int32_t*>(excess), index), hn::Set(d32, 0xff));
-#else
-    alignas(64) int32_t at[HWY_MAX_BYTES / 4];
-    hn::Store(index, d32, at);
-    for (size_t i = 0; i < hn::Lanes(d32); ++i) at[i] = excess[at[i]];
-    const VI32 entry = hn::Load(d32, at);
-#endif
-    return hn::Add(line, entry);
-}
-
-// Sums of lanes, over less than 2^14 vectors.
+// Sums of a row of a tile.
 class SampleSums {
 public:
-    SampleSums(double gain_limit, const uint8_t* excess) : limit_(hn::Set(DF64(), gain_limit)), excess_(excess) {}
+    explicit SampleSums(double gain_limit) : limit_(hn::Set(DF64(), gain_limit)) {}
 
-    // `columns`: the lanes that count.
-    HWY_INLINE void add(VI32 s1, VI32 s2, VI32 s12, hn::Mask<DI32> columns) {
+    // The first `count` lanes of the variances of ref and main, and their covariances. kAll: there are so many.
+    template <bool kAll>
+    HWY_INLINE void add(VI32 s1, VI32 s2, VI32 s12, uint32_t count) {
         const DI32 d32;
         const VI32 zero = hn::Zero(d32);
         s2 = hn::Max(s2, zero);
-        const auto active = hn::And(hn::Gt(s1, hn::Set(d32, kVifNoise - 1)), columns);
-        const auto flat = hn::AndNot(active, columns);
-        if (!hn::AllFalse(d32, flat)) {
+        auto active = hn::Gt(s1, hn::Set(d32, kVifNoise - 1));
+        if constexpr (!kAll) active = hn::And(active, hn::FirstN(d32, count));
+        if (!hn::AllTrue(d32, active)) {
+            const auto flat = kAll ? hn::Not(active) : hn::AndNot(active, hn::FirstN(d32, count));
             flat_ = hn::Sub(flat_, hn::VecFromMask(d32, flat));
             const VU64 pairs = hn::BitCast(DU64(), hn::IfThenElseZero(flat, s2));
             flat_main_ = hn::Add(flat_main_, hn::Add(hn::And(pairs, hn::Set(DU64(), 0xffffffffu)), hn::ShiftRight<32>(pairs)));
@@ -381,21 +366,28 @@ public:
         const hn::Half<DI32> half;
         const Logs a = logs(hn::LowerHalf(half, s1), hn::LowerHalf(half, s2), hn::LowerHalf(half, s12));
         const Logs b = logs(hn::UpperHalf(half, s1), hn::UpperHalf(half, s2), hn::UpperHalf(half, s12));
-        denominator_ = hn::Add(denominator_, hn::Sub(log_of(upper_words(a.denominator, b.denominator), excess_), hn::Set(d32, (1023 << 11) + kVifNoiseLog)));
-        numerator_ = hn::Add(numerator_, hn::Sub(log_of(upper_words(a.numerator, b.numerator), excess_), log_of(upper_words(a.noise, b.noise), excess_)));
+        const VU32 denominator = upper_words(a.denominator, b.denominator), numerator = upper_words(a.numerator, b.numerator), noise = upper_words(a.noise, b.noise);
+        // vif_log() in two parts: the line here, what is above it by scalar loads, which are faster than gathers.
+        const VU32 offset = hn::Set(DU32(), (1023 << 11) + kVifNoiseLog);
+        denominator_ = hn::Add(denominator_, hn::BitCast(d32, hn::Sub(hn::ShiftRight<9>(denominator), offset)));
+        numerator_ = hn::Add(numerator_, hn::BitCast(d32, hn::Sub(hn::ShiftRight<9>(numerator), hn::ShiftRight<9>(noise))));
+        store_index(denominator, index_[0]);
+        store_index(numerator, index_[1]);
+        store_index(noise, index_[2]);
+        indices_ += hn::Lanes(d32);
     }
 
-    void add_to(uint64_t* words) const {
-        const auto sum = [](VI32 v) HWY_ATTR {
-            alignas(64) int32_t lanes[HWY_MAX_BYTES / 4];
-            hn::Store(v, DI32(), lanes);
-            int64_t total = 0;
-            for (size_t i = 0; i < hn::Lanes(DI32()); ++i) total += lanes[i];
-            return static_cast<uint64_t>(total);
-        };
-        words[kVifNumerator] += sum(numerator_);
-        words[kVifDenominator] += sum(denominator_);
-        words[kVifFlat] += sum(flat_);
+    void add_to(const uint8_t* excess, uint64_t* words) const {
+        int64_t denominator = sum(denominator_), numerator = sum(numerator_);
+        uint32_t above[3] = {};
+        for (size_t i = 0; i < indices_; i += 4)
+            for (size_t k = 0; k < 3; ++k)
+                for (size_t j = 0; j < 4; ++j) above[k] += excess[index_[k][i + j]];
+        denominator += above[0];
+        numerator += int64_t{above[1]} - above[2];
+        words[kVifDenominator] += static_cast<uint64_t>(denominator);
+        words[kVifNumerator] += static_cast<uint64_t>(numerator);
+        words[kVifFlat] += static_cast<uint64_t>(sum(flat_));
         words[kVifFlatMain] += hn::GetLane(hn::SumOfLanes(DU64(), flat_main_));
     }
 
@@ -417,31 +409,53 @@ private:
         return {hn::Add(variance, noise), hn::Add(signal, b), b};
     }
 
+    HWY_INLINE void store_index(VU32 words, uint32_t* to) const {
+        hn::StoreU(hn::And(hn::ShiftRight<5>(words), hn::Set(DU32(), kVifLogEntries - 1)), DU32(), to + indices_);
+    }
+
+    static int64_t sum(VI32 v) {
+        alignas(64) int32_t lanes[HWY_MAX_BYTES / 4];
+        hn::Store(v, DI32(), lanes);
+        int64_t total = 0;
+        for (size_t i = 0; i < hn::Lanes(DI32()); ++i) total += lanes[i];
+        return total;
+    }
+
     VF64 limit_;
-    const uint8_t* excess_;
     VI32 numerator_ = hn::Zero(DI32()), denominator_ = hn::Zero(DI32()), flat_ = hn::Zero(DI32());
     VU64 flat_main_ = hn::Zero(DU64());
+    uint32_t index_[3][kVifTile + 2 * kVifMargin];
+    size_t indices_ = 0;
 };
 
 // Columns of a row from the one on of which the first vertical result is given.
 template <uint32_t kScale>
-HWY_INLINE void horizontal(const int16_t* vertical, uint32_t columns, SampleSums& sums) {
+HWY_NOINLINE void horizontal(const int16_t* vertical, uint32_t columns, double gain_limit, const uint8_t* excess, uint64_t* words) {
     const DI32 d32;
     const DU32 du32;
+    SampleSums sums(gain_limit);
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(DI16()));
     const VI32 top = hn::Set(d32, INT32_MIN), half = hn::Set(d32, 32768), both = hn::Set(d32, INT32_MIN + 32768);
-    for (uint32_t x = 0; x < columns; x += lanes) {
-        const Columns u1 = filter_columns<kScale>(vertical + x, top), u2 = filter_columns<kScale>(vertical + kVerticalStride + x, top);
-        const auto products = [&](uint32_t k) HWY_ATTR {
-            const Columns upper = filter_columns<kScale>(vertical + (2 + 2 * k) * kVerticalStride + x, both), lower = filter_columns<kScale>(vertical + (3 + 2 * k) * kVerticalStride + x, half);
-            return Columns{hn::Add(upper.even, hn::ShiftRight<16>(lower.even)), hn::Add(upper.odd, hn::ShiftRight<16>(lower.odd))};
-        };
-        const auto moment = [&](VI32 p, VI32 a, VI32 b) HWY_ATTR { return hn::Sub(p, hn::BitCast(d32, multiply_round(hn::BitCast(du32, a), hn::BitCast(du32, b)))); };
-        const Columns p1 = products(0), p2 = products(1), p12 = products(2);
-        const uint32_t left = std::min(columns - x, lanes);
-        sums.add(moment(p1.even, u1.even, u1.even), moment(p2.even, u2.even, u2.even), moment(p12.even, u1.even, u2.even), hn::FirstN(d32, (left + 1) / 2));
-        sums.add(moment(p1.odd, u1.odd, u1.odd), moment(p2.odd, u2.odd, u2.odd), moment(p12.odd, u1.odd, u2.odd), hn::FirstN(d32, left / 2));
+    for (uint32_t x = 0; x < columns; x += 2 * lanes) {
+        VI32 u1[kColumnSums], u2[kColumnSums], p[3][kColumnSums];
+        filter_columns<kScale>(vertical + x, vertical + kVerticalStride + x, top, top, u1, u2);
+        for (uint32_t k = 0; k < 3; ++k) {
+            VI32 lower[kColumnSums];
+            filter_columns<kScale>(vertical + (2 + 2 * k) * kVerticalStride + x, vertical + (3 + 2 * k) * kVerticalStride + x, both, half, p[k], lower);
+            for (size_t i = 0; i < kColumnSums; ++i) p[k][i] = hn::Add(p[k][i], hn::ShiftRight<16>(lower[i]));
+        }
+        for (size_t i = 0; i < kColumnSums; ++i) {
+            const auto moment = [&](VI32 product, VI32 a, VI32 b) HWY_ATTR { return hn::Sub(product, hn::BitCast(d32, multiply_round(hn::BitCast(du32, a), hn::BitCast(du32, b)))); };
+            const VI32 s1 = moment(p[0][i], u1[i], u1[i]), s2 = moment(p[1][i], u2[i], u2[i]), s12 = moment(p[2][i], u1[i], u2[i]);
+            if (HWY_LIKELY(columns - x >= 2 * lanes)) {
+                sums.add<true>(s1, s2, s12, 0);
+                continue;
+            }
+            const uint32_t before = x + (i < 2 ? 0 : lanes), left = before < columns ? std::min(columns - before, lanes) : 0;
+            sums.add<false>(s1, s2, s12, (left + (i + 1) % 2) / 2);
+        }
     }
+    sums.add_to(excess, words);
 }
 
 // ---- statistics ------------------------------------------------------------------------------------------------------
@@ -466,9 +480,8 @@ void statistics(const VifScale& s, const VifRows& ref, const VifRows& main, uint
         if (begin > 0)
             for (uint32_t y = 0; y < count; ++y)
                 for (auto& row : scratch.vertical[y]) memcpy(row, row + kVifTile, kVifMargin * sizeof row[0]);
-        for (uint32_t first = 0; first < count; first += kCount) vertical_rows<kScale, kNarrow, kFull, kCount>(s, first, columns, scratch);
+        vertical<kScale, kNarrow, kFull, kCount>(s, count, columns, scratch);
         const uint32_t end = last ? s.width : begin + kVifTile - kLag, origin = begin - kVifMargin;  // column of the first element, may wrap
-        SampleSums sums(gain_limit, log);
         for (uint32_t y = 0; y < count; ++y) {
             for (auto& row : scratch.vertical[y]) {
                 if (begin == 0)
@@ -476,10 +489,9 @@ void statistics(const VifScale& s, const VifRows& ref, const VifRows& main, uint
                 if (last)
                     for (uint32_t i = 1; i <= kHalf; ++i) row[s.width - 1 + i - origin] = row[s.width - 1 - i - origin];
             }
-            horizontal<kScale>(scratch.vertical[y][0] + (measured - origin), end - measured, sums);
+            horizontal<kScale>(scratch.vertical[y][0] + (measured - origin), end - measured, gain_limit, log, words);
         }
         measured = end;
-        sums.add_to(words);
     }
 }
 

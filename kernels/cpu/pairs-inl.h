@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Vector operations that the loops of ADM share. Included once for each Highway target.
-#if defined(EXACTVQ_KERNELS_CPU_ADM_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef EXACTVQ_KERNELS_CPU_ADM_INL_H
-#undef EXACTVQ_KERNELS_CPU_ADM_INL_H
+// Vector types, and products of pairs of 16-bit values, that the loops of adm, vif and motion share. Included once for each Highway target.
+#if defined(EXACTVQ_KERNELS_CPU_PAIRS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef EXACTVQ_KERNELS_CPU_PAIRS_INL_H
+#undef EXACTVQ_KERNELS_CPU_PAIRS_INL_H
 #else
-#define EXACTVQ_KERNELS_CPU_ADM_INL_H
+#define EXACTVQ_KERNELS_CPU_PAIRS_INL_H
 #endif
 
 #include "hwy/highway.h"
