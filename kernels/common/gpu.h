@@ -64,15 +64,15 @@ EXACTVQ_DEVICE uint32_t load_sample(const PlaneView& plane, uint32_t x, uint32_t
     return plane.depth == 8 ? *p : static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> plane.shift;
 }
 
-// A column of a plane in device memory, samples of 8 bits or of more.
+// A column of a plane in device memory, samples of 8 bits or of more; clean_sample() of plane.h.
 template <bool kBytes>
 class Column {
 public:
-    EXACTVQ_DEVICE Column(const PlaneView& plane, uint32_t x) : top_(plane.data + static_cast<size_t>(x) * plane.step), stride_(plane.stride), shift_(plane.shift) {}
+    EXACTVQ_DEVICE Column(const PlaneView& plane, uint32_t x) : top_(plane.data + static_cast<size_t>(x) * plane.step), stride_(plane.stride), shift_(plane.shift), largest_(plane.largest()) {}
 
     EXACTVQ_DEVICE uint32_t operator[](uint32_t y) const {
         const uint8_t* p = top_ + static_cast<ptrdiff_t>(y) * stride_;
-        return kBytes ? *p : static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> shift_;
+        return kBytes ? *p : (static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> shift_) & largest_;
     }
     // Row y becomes row 0.
     EXACTVQ_DEVICE void skip(int32_t y) { top_ += y * stride_; }
@@ -80,7 +80,7 @@ public:
 private:
     const uint8_t* top_;
     ptrdiff_t stride_;
-    uint32_t shift_;
+    uint32_t shift_, largest_;
 };
 
 // Sum of the products of four bytes each, plus `start`, modulo 2^32.

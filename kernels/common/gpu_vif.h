@@ -18,7 +18,7 @@ struct VifTile {
     uint32_t blocks;  // that a multiprocessor should hold at once
 };
 EXACTVQ_HD constexpr VifTile vif_tile(uint32_t scale) {
-    // Columns with those around them fill waves (128, 128, 64, 64); rows of 16 with an odd stretch, or of 32, touch different banks.
+    // With those around them 128, 120, 60 and 58 columns, which nearly fill waves. A wave's rows touch different banks if the stretch is odd.
     return scale == 0 ? VifTile{112, 16, 8, 7, 3} : scale == 1 ? VifTile{112, 16, 8, 7, 3} : scale == 2 ? VifTile{56, 16, 4, 7, 4} : VifTile{56, 8, 4, 7, 4};
 }
 
