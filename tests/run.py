@@ -89,7 +89,7 @@ def sources():
     """The texts that are generated and committed are what their generators make."""
     manual = BUILD / "results/manual.texi"
     manual.write_text("\\input texinfo\n@settitle exactvq\n@node Top\n@top Filters\n@chapter Video Filters\n@include exactvq.texi\n@bye\n")
-    for script in (["scripts/make-psnr-hvs-tables", "--check"], ["/usr/bin/python3", "tests/golden/independent/make_oracle.py", "--check"],
+    for script in (["scripts/make-psnr-hvs-tables", "--check"], ["scripts/make-vif-log-lines", "--check"], ["/usr/bin/python3", "tests/golden/independent/make_oracle.py", "--check"],
                    ["makeinfo", "--error-limit=1", "-I", "filter", "--plaintext", "-o", BUILD / "results/manual.txt", manual]):
         if command(*script):
             totals["passed"] += 1

@@ -42,6 +42,13 @@ enum class Planted : int {
     kReliesOnClear,  // a word is added to, as if somebody had cleared it
     kBlockSums,      // psnr_hvs summed block by block
     kLiteralWave,    // a wave is 32 threads
+    kVifFloatGain,   // VIF's gain in binary32
+    kVifNoEpsilon,   // VIF's gain without the small number in the divisor
+    kVifLimitedNoise,  // VIF's gain limited before the noise is computed from it
+    kVifShiftedMeans,  // VIF's means rounded to samples before they are squared
+    kVifTileBorders,   // VIF's tiles mirrored at their own borders
+    kMotionSign,       // motion's difference the other way round
+    kMotionTowardsZero,  // motion's shift rounds towards zero
     kCount
 };
 #ifdef EXACTVQ_PLANTED_FAULTS
@@ -57,6 +64,25 @@ EXACTVQ_DEVICE uint32_t load_sample(const PlaneView& plane, uint32_t x, uint32_t
     return plane.depth == 8 ? *p : static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> plane.shift;
 }
 
+// A column of a plane in device memory, samples of 8 bits or of more; clean_sample() of plane.h.
+template <bool kBytes>
+class Column {
+public:
+    EXACTVQ_DEVICE Column(const PlaneView& plane, uint32_t x) : top_(plane.data + static_cast<size_t>(x) * plane.step), stride_(plane.stride), shift_(plane.shift), largest_(plane.largest()) {}
+
+    EXACTVQ_DEVICE uint32_t operator[](uint32_t y) const {
+        const uint8_t* p = top_ + static_cast<ptrdiff_t>(y) * stride_;
+        return kBytes ? *p : (static_cast<uint32_t>(*reinterpret_cast<const uint16_t*>(p)) >> shift_) & largest_;
+    }
+    // Row y becomes row 0.
+    EXACTVQ_DEVICE void skip(int32_t y) { top_ += y * stride_; }
+
+private:
+    const uint8_t* top_;
+    ptrdiff_t stride_;
+    uint32_t shift_, largest_;
+};
+
 // Sum of the products of four bytes each, plus `start`, modulo 2^32.
 EXACTVQ_DEVICE uint32_t dot4(uint32_t a, uint32_t b, uint32_t start) {
 #if defined(__CUDA_ARCH__)
@@ -69,6 +95,15 @@ EXACTVQ_DEVICE uint32_t dot4(uint32_t a, uint32_t b, uint32_t start) {
 #endif
 }
 
+// Zeros above the highest bit set, of a number that is not 0.
+EXACTVQ_DEVICE uint32_t leading_zeros(uint32_t bits) {
+#if defined(__CUDACC__) && !defined(__clang__)
+    return static_cast<uint32_t>(__clz(static_cast<int>(bits)));
+#else
+    return static_cast<uint32_t>(__builtin_clz(bits));
+#endif
+}
+
 // Index of the lowest bit set; 64 for 0.
 EXACTVQ_DEVICE uint32_t lowest_bit(uint64_t bits) {
     if (bits == 0) return 64;
@@ -77,6 +112,13 @@ EXACTVQ_DEVICE uint32_t lowest_bit(uint64_t bits) {
 #else
     return static_cast<uint32_t>(__builtin_ctzll(bits));
 #endif
+}
+
+// mirrored() of mirror.h for a tile that may reach further: there, any sample.
+EXACTVQ_DEVICE uint32_t reflect(int32_t i, uint32_t n) {
+    const int32_t last = static_cast<int32_t>(n) - 1, from_first = i < 0 ? -i : i, from_last = 2 * last - from_first;
+    const int32_t nearer = from_first < from_last ? from_first : from_last;
+    return static_cast<uint32_t>(nearer < 0 ? 0 : nearer);
 }
 
 // Sum over the wave; valid in its first thread.

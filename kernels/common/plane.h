@@ -27,6 +27,9 @@ struct PlaneView {
         memcpy(&word, p, sizeof word);  // rows of cropped frames may start at odd addresses
         return static_cast<uint32_t>(word) >> shift;
     }
+    // Without bits above the depth, which no proper picture has: for sums that would leave their range.
+    EXACTVQ_HD uint32_t clean_sample(uint32_t x, uint32_t y) const { return sample(x, y) & largest(); }
+    EXACTVQ_HD uint32_t largest() const { return (1u << depth) - 1; }
 };
 
 // One plane of a pair. Both have the same size and depth; layout, strides and shifts may differ.

@@ -27,6 +27,13 @@ extern "C" __device__ __forceinline__ void* memcpy(void* to, const void* from, s
 #define EXACTVQ_HD inline
 #endif
 
+// A constant array that device code indexes at run time.
+#if defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDA__)
+#define EXACTVQ_TABLE static __device__ const
+#else
+#define EXACTVQ_TABLE inline constexpr
+#endif
+
 // Arrays that are indexed in a loop stay in registers if the loop is unrolled.
 #if defined(__CUDACC__) || defined(__HIPCC__) || defined(__CUDA__) || defined(__clang__)
 #define EXACTVQ_UNROLL _Pragma("unroll")
@@ -37,7 +44,7 @@ extern "C" __device__ __forceinline__ void* memcpy(void* to, const void* from, s
 namespace exactvq {
 
 // a / b, rounded up.
-EXACTVQ_HD uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+EXACTVQ_HD constexpr uint32_t divide_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 EXACTVQ_HD uint32_t float_bits(float value) {
     uint32_t bits;

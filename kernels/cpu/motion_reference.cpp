@@ -16,7 +16,7 @@ uint64_t motion(const PlaneView& current, const PlaneView& earlier) {
     for (uint32_t y = 0; y < height; ++y) {
         int32_t v[5];
         for (uint32_t x = 0; x < width; ++x) {
-            filter(y, height, [&](uint32_t i) { return static_cast<int32_t>(earlier.sample(x, i)) - static_cast<int32_t>(current.sample(x, i)); }, v);
+            filter(y, height, [&](uint32_t i) { return static_cast<int32_t>(earlier.clean_sample(x, i)) - static_cast<int32_t>(current.clean_sample(x, i)); }, v);
             row[x] = motion_vertical(v, current.depth);
         }
         for (uint32_t x = 0; x < width; ++x) {

@@ -88,7 +88,7 @@ void sum_scale(const Plane& ref, const Plane& main, uint32_t scale, uint32_t dep
 Plane read(const PlaneView& view) {
     Plane plane(view.width, view.height);
     for (uint32_t y = 0; y < view.height; ++y)
-        for (uint32_t x = 0; x < view.width; ++x) plane.row(y)[x] = view.sample(x, y);
+        for (uint32_t x = 0; x < view.width; ++x) plane.row(y)[x] = view.clean_sample(x, y);
     return plane;
 }
 

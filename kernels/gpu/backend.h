@@ -122,7 +122,7 @@ private:
                 plan_ = make_gpu_plan(config_, [this](size_t bytes) { return memory_.allocate(bytes); });
                 results_ = static_cast<uint64_t*>(memory_.allocate_host(8 * plan_.result_words));
                 if (config_.device_memory) return;
-                const size_t bytes = StagingLayout::largest(config_.geometry, plan_.planes);
+                const size_t bytes = StagingLayout::largest(config_.geometry, plan_.read);
                 planes_ = memory_.allocate(bytes);
                 staging_ = static_cast<uint8_t*>(memory_.allocate_host(bytes));
             } catch (...) {
@@ -137,12 +137,13 @@ private:
         void start(FramePair pair, uint64_t* words) {
             find_shared(pair);
             // From here on a failure is one of the frame: it is reported when somebody waits.
+            pair_ = pair;
             out_ = words;
             failure_ = nullptr;
             busy_ = true;
             queued_.store(false, std::memory_order_relaxed);
             if (config_.device_memory) return queue(pair);
-            layout_ = StagingLayout(pair, config_.geometry, plan_.planes);
+            layout_ = StagingLayout(pair, config_.geometry, plan_.read);
             next_stripe_.store(0, std::memory_order_relaxed);
             const uint32_t workers = std::min(layout_.stripes(), backend_.pool_->size());
             working_.store(workers + 1, std::memory_order_relaxed);  // with this thread
@@ -170,12 +171,15 @@ private:
             busy_ = false;  // from here on nothing of this slot is queued
             shared_.clear();
             for (size_t i = 0; i < plan_.launches.size(); ++i) {
-                if (results_[words_ + i] != sequence_)
+                if (plan_.launches[i].wanted(pair_) && results_[words_ + i] != sequence_)
                     throw Error(EXACTVQ_ERROR_DEVICE, std::string("the GPU did not run ") + kernel_info(plan_.launches[i].kernel).name +
                                                           " for this frame: the driver lost a launch");
             }
             std::copy_n(results_, words_, out_);
-            for (const GpuPlan::Sum& sum : plan_.sums) out_[sum.word] = std::accumulate(results_ + sum.first, results_ + sum.first + sum.count, uint64_t{0});
+            for (const GpuPlan::Sum& sum : plan_.sums) {
+                const uint64_t* first = results_ + sum.first;
+                out_[sum.word] = plan_.launches[sum.launch].wanted(pair_) ? std::accumulate(first, first + sum.count, uint64_t{0}) : 0;
+            }
         }
 
         // Waits for what is queued, also by a start that failed.
@@ -200,18 +204,20 @@ private:
         void find_shared([[maybe_unused]] FramePair& pair) {
             if constexpr (ImportsBuffers<Runtime>) {
                 const typename Runtime::Scope scope(runtime_);
-                for (uint32_t picture = 0; picture < 2; ++picture) {
-                    if (!pair.shared[picture]) continue;
-                    for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
-                        if (!plan_.planes[p]) continue;
-                        const SharedFrame::Buffer& buffer = pair.shared[picture]->buffer[pair.shared[picture]->of_plane[p]];
-                        wait_until_written(buffer.fd);
-                        const auto imported = backend_.imports_.get(runtime_, buffer);
-                        PlaneView& view = picture == 0 ? pair.plane[p].ref : pair.plane[p].main;
-                        view.data = reinterpret_cast<const uint8_t*>(imported->address() + reinterpret_cast<uintptr_t>(view.data));
-                        shared_.push_back(imported);
-                    }
+                const auto find = [&](PlaneView& view, const SharedFrame& frame, uint32_t plane) {
+                    const SharedFrame::Buffer& buffer = frame.buffer[frame.of_plane[plane]];
+                    wait_until_written(buffer.fd);
+                    const auto imported = backend_.imports_.get(runtime_, buffer);
+                    view.data = reinterpret_cast<const uint8_t*>(imported->address() + reinterpret_cast<uintptr_t>(view.data));
+                    shared_.push_back(imported);
+                };
+                const PlanesRead& read = plan_.read;
+                for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
+                    if (pair.shared[0] && (read.pair[p] || (p == 0 && (read.earlier[0] || read.earlier[1])))) find(pair.plane[p].ref, *pair.shared[0], p);
+                    if (pair.shared[1] && read.pair[p]) find(pair.plane[p].main, *pair.shared[1], p);
                 }
+                for (uint32_t i = 0; i < 2; ++i)
+                    if (pair.earlier_shared[i] && read.earlier[i]) find(pair.earlier[i], *pair.earlier_shared[i], 0);
             }
         }
 
@@ -231,11 +237,14 @@ private:
                 const typename Runtime::Scope scope(runtime_);
                 if (config_.device_memory) {
                     for (void* producer : device.stream) runtime_.wait_for(stream_, produced_, producer);
+                    for (uint32_t i = 0; i < 2; ++i)
+                        if (plan_.read.earlier[i] && device.earlier[i].data && device.earlier_stream[i] != device.stream[0]) runtime_.wait_for(stream_, produced_, device.earlier_stream[i]);
                 } else if (layout_.bytes() > 0) {
                     runtime_.upload(stream_, planes_, layout_.bytes(), staging_, static_cast<ptrdiff_t>(layout_.bytes()), layout_.bytes(), 1);
                 }
                 sequence_ = next_sequence();
                 for (GpuLaunch& launch : plan_.launches) {
+                    if (!launch.wanted(device)) continue;
                     launch.set(device, sequence_);
                     runtime_.launch(stream_, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2], launch.arguments.data(), launch.arguments.size());
                 }
@@ -266,6 +275,7 @@ private:
         size_t words_ = 0;
         uint64_t sequence_ = 0;
         uint64_t* results_ = nullptr;  // pinned; as plan_.results
+        FramePair pair_;
         uint64_t* out_ = nullptr;
 
         StagingLayout layout_;

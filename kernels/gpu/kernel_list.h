@@ -5,14 +5,18 @@
 #define EXACTVQ_KERNELS_GPU_KERNEL_LIST_H
 
 #include "kernels/common/gpu_adm.h"
+#include "kernels/common/gpu_motion.h"
 #include "kernels/common/gpu_psnr_hvs.h"
 #include "kernels/common/gpu_sse.h"
+#include "kernels/common/gpu_vif.h"
 
 // clang-format off
 #define EXACTVQ_GPU_KERNELS(X) \
     X(SseKernel) X(RoundedSseRowsKernel) X(RoundedSseSumKernel) \
     X(AdmScale0Kernel) X(AdmScale1Kernel) X(AdmScale2Kernel) X(AdmScale3Kernel) X(AdmFoldKernel) \
-    X(PsnrHvsTermsKernel) X(PsnrHvsForecastKernel) X(PsnrHvsMapsKernel) X(PsnrHvsSumKernel)
+    X(PsnrHvsTermsKernel) X(PsnrHvsForecastKernel) X(PsnrHvsMapsKernel) X(PsnrHvsSumKernel) \
+    X(VifScale0Kernel) X(VifDeepScale0Kernel) X(VifScale1Kernel) X(VifScale2Kernel) X(VifScale3Kernel) X(VifFoldKernel) \
+    X(MotionKernel) X(DeepMotionKernel)
 // clang-format on
 
 namespace exactvq::gpu {

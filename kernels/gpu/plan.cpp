@@ -18,22 +18,26 @@ public:
         // Marks follow the words; how many there are is known when all launches are.
         size_t word = 0;
         for (const AccumulatorSpec& spec : config_.accumulators) {
-            plan_.planes[spec.plane] = true;
+            if (spec.kind == AccumulatorKind::kMotion) plan_.read.earlier[spec.motion_distance - 1] = true;
+            else plan_.read.pair[spec.plane] = true;
             switch (spec.kind) {
             case AccumulatorKind::kSse: sse_.push_back({&spec, word}); break;
             case AccumulatorKind::kRoundedSse: add_rounded_sse(spec.plane, word); break;
             case AccumulatorKind::kAdm: add_adm(spec.adm, word); break;
             case AccumulatorKind::kPsnrHvsSum: psnr_hvs_.push_back({&spec, word}); break;
+            case AccumulatorKind::kVif: add_vif(spec.vif, word); break;
+            case AccumulatorKind::kMotion: add_motion(spec.motion_distance, word); break;
             }
             word += spec.words();
         }
         for (size_t i = 0; i < sse_.size(); i += 3) add_sse(i, std::min<size_t>(3, sse_.size() - i));
         for (size_t i = 0; i < psnr_hvs_.size(); i += 3) add_psnr_hvs(i, std::min<size_t>(3, psnr_hvs_.size() - i));
         plan_.result_words = word + plan_.launches.size();
-        for (const auto& [launch, offset, sum] : sums_) {
-            words_.push_back({launch, offset, plan_.result_words});
-            plan_.sums[sum].first = plan_.result_words;
-            plan_.result_words += plan_.sums[sum].count;
+        for (const auto& [offset, index] : sums_) {
+            GpuPlan::Sum& sum = plan_.sums[index];
+            words_.push_back({sum.launch, offset, plan_.result_words});
+            sum.first = plan_.result_words;
+            plan_.result_words += sum.count;
         }
         plan_.results = allocate_(8 * plan_.result_words);
         for (size_t i = 0; i < plan_.launches.size(); ++i) {
@@ -71,6 +75,12 @@ private:
     // The last launch writes word `index`, and those after it, through the pointer at `offset` of its arguments.
     void writes_word(size_t offset, size_t index) { words_.push_back({plan_.launches.size() - 1, offset, index}); }
 
+    // The last launch writes `count` sums, which the host adds up to word `word`, through the pointer at `offset` of its arguments.
+    void leaves_sums(size_t offset, size_t count, size_t word) {
+        sums_.push_back({offset, plan_.sums.size()});
+        plan_.sums.push_back({word, 0, count, plan_.launches.size() - 1});
+    }
+
     // Up to three planes in one launch.
     void add_sse(size_t first, size_t count) {
         SseKernel::Arguments a{};
@@ -85,10 +95,8 @@ private:
         }
         for (size_t i = count; i < 3; ++i) a.plane[i].first_block = blocks;
         add<SseKernel>(a, blocks, 1, 1).pairs = std::move(pairs);
-        for (size_t i = 0; i < count; ++i) {
-            sums_.push_back({plan_.launches.size() - 1, offsetof(SseKernel::Arguments, plane) + i * sizeof(SsePlane) + offsetof(SsePlane, sums), plan_.sums.size()});
-            plan_.sums.push_back({sse_[first + i].word, 0, a.plane[i].blocks});
-        }
+        for (size_t i = 0; i < count; ++i)
+            leaves_sums(offsetof(SseKernel::Arguments, plane) + i * sizeof(SsePlane) + offsetof(SsePlane, sums), a.plane[i].blocks, sse_[first + i].word);
     }
 
     void add_rounded_sse(uint32_t plane, size_t word) {
@@ -146,6 +154,50 @@ private:
         writes_word(offsetof(AdmFoldKernel::Arguments, words), word);
     }
 
+    void add_vif(const VifParameters& parameters, size_t word) {
+        VifFoldKernel::Arguments fold{};
+        VifScaleArguments a{};
+        a.width = config_.geometry.plane[0].width;
+        a.height = config_.geometry.plane[0].height;
+        a.gain_limit = parameters.gain_limit;
+        for (uint32_t scale = 0; scale < kVifScales; ++scale) {
+            a.input = a.output;
+            a.input_stride = a.output_stride;
+            const uint32_t width = a.width / 2, height = a.height / 2;  // of the next scale
+            if (scale + 1 < kVifScales) {
+                a.output_stride = divide_up(width, 32) * 32;
+                a.output = memory<uint32_t>(size_t{a.output_stride} * height);
+            }
+            const VifTile tile = vif_tile(scale);
+            const uint32_t columns = divide_up(a.width, tile.columns), rows = divide_up(a.height, tile.rows);
+            a.statistics = scale > 0 || !parameters.skip_scale0;
+            a.sums = a.statistics ? memory<uint64_t>(size_t{kVifSums} * columns * rows) : nullptr;
+            fold.scale[scale] = {a.sums, columns * rows};
+            switch (scale) {
+            case 0:
+                (config_.geometry.depth == 8 ? add<VifScale0Kernel>(a, columns, rows, 1) : add<VifDeepScale0Kernel>(a, columns, rows, 1)).pairs = {{offsetof(VifScaleArguments, pair), 0}};
+                break;
+            case 1: add<VifScale1Kernel>(a, columns, rows, 1); break;
+            case 2: add<VifScale2Kernel>(a, columns, rows, 1); break;
+            case 3: add<VifScale3Kernel>(a, columns, rows, 1); break;
+            }
+            a.width = width;
+            a.height = height;
+        }
+        add<VifFoldKernel>(fold, kVifSums, kVifScales, 1);
+        writes_word(offsetof(VifFoldKernel::Arguments, words), word);
+    }
+
+    void add_motion(uint32_t distance, size_t word) {
+        const PlaneSize size = config_.geometry.plane[0];
+        const uint32_t columns = divide_up(size.width, kMotionColumns), rows = divide_up(size.height, kMotionRows);
+        const MotionArguments a{};
+        GpuLaunch& launch = config_.geometry.depth == 8 ? add<MotionKernel>(a, columns, rows, 1) : add<DeepMotionKernel>(a, columns, rows, 1);
+        launch.pairs = {{offsetof(MotionArguments, pair), 0}};
+        launch.motion_distance = distance;
+        leaves_sums(offsetof(MotionArguments, sums), columns * rows, word);
+    }
+
     // Up to three planes in one launch each.
     void add_psnr_hvs(size_t first, size_t count) {
         PsnrHvsArguments a{};
@@ -188,7 +240,7 @@ private:
         size_t launch, offset, index;
     };
     struct BlockSums {
-        size_t launch, offset, sum;
+        size_t offset, sum;
     };
     struct Asked {
         const AccumulatorSpec* spec;

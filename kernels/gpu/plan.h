@@ -25,22 +25,37 @@ struct GpuLaunch {
         uint32_t plane;  // of the frame
     };
     std::vector<Pair> pairs;
+    uint32_t motion_distance = 0;  // of motion, whose main is the reference so many pairs earlier; else 0
+
+    // Whether it is queued for these frames.
+    bool wanted(const FramePair& frames) const { return motion_distance ? frames.earlier[motion_distance - 1].data != nullptr : !frames.motion_only; }
 
     void set(const FramePair& frames, uint64_t value) {
         std::memcpy(arguments.data() + mark + offsetof(Mark, value), &value, sizeof value);
-        for (const Pair& pair : pairs) std::memcpy(arguments.data() + pair.offset, &frames.plane[pair.plane], sizeof(PlanePair));
+        for (const Pair& pair : pairs) {
+            PlanePair planes = frames.plane[pair.plane];
+            if (motion_distance) planes.main = frames.earlier[motion_distance - 1];
+            std::memcpy(arguments.data() + pair.offset, &planes, sizeof planes);
+        }
     }
+};
+
+// Planes of a pair that launches read.
+struct PlanesRead {
+    bool pair[3] = {};     // of reference and main
+    bool earlier[2] = {};  // of the reference so many pairs earlier, less one; with them the reference's luma
 };
 
 struct GpuPlan {
     std::vector<GpuLaunch> launches;  // in order, on one stream
-    bool planes[3] = {};              // that are read
+    PlanesRead read;
     uint64_t results = 0;             // device address: the words of all accumulators, then one mark for each launch, then sums of blocks
     size_t result_words = 0;
 
-    // Words that the host adds up from sums of blocks, which are integers.
+    // Words that the host adds up from sums of blocks, which are integers; 0 if their launch was not wanted.
     struct Sum {
         size_t word, first, count;  // of the results
+        size_t launch;
     };
     std::vector<Sum> sums;
 };

@@ -30,6 +30,11 @@ SelfCheck::SelfCheck(const BackendConfig& session) : config_(session) {
     }
     const MetricInfo& adm = *find_metric("adm");
     config_.accumulators.push_back(adm.make(OptionValues(adm.name, adm.options, nullptr, 0), geometry)->accumulators().at(0));
+    AccumulatorSpec spec;
+    spec.kind = AccumulatorKind::kVif;
+    config_.accumulators.push_back(spec);
+    spec.kind = AccumulatorKind::kMotion;
+    config_.accumulators.push_back(spec);
 
     // Slopes with noise, and edges: every kernel has something to do.
     uint64_t random = 1;
@@ -55,6 +60,7 @@ SelfCheck::SelfCheck(const BackendConfig& session) : config_(session) {
             view.stride = static_cast<ptrdiff_t>(size.width) * view.step;
         }
     }
+    pair_.earlier[0] = pair_.plane[0].main;
 }
 
 void SelfCheck::run(Backend& backend) const {

@@ -21,35 +21,45 @@ bool interleaved(const PlaneView& a, const PlaneView& b) {
 
 constexpr PlaneView PlanePair::* kPictures[] = {&PlanePair::ref, &PlanePair::main};
 
+size_t row_bytes(const PlaneView& view) { return size_t{view.width - 1} * view.step + view.word_bytes(); }
+
 }  // namespace
 
-size_t StagingLayout::largest(const Geometry& geometry, const bool (&planes)[3]) {
+size_t StagingLayout::largest(const Geometry& geometry, const PlanesRead& read) {
     size_t bytes = 0;
     for (uint32_t p = 0; p < geometry.planes; ++p) {
         const size_t row = size_t{geometry.plane[p].width} * (geometry.depth > 8 ? 4 : 2);  // interleaved
-        if (planes[p]) bytes += 2 * round_up(round_up(row, kRowAlignment) * geometry.plane[p].height, kPlaneAlignment);
+        uint32_t pictures = read.pair[p] ? 2 : 0;
+        if (p == 0 && (read.earlier[0] || read.earlier[1])) pictures = std::max(pictures, 1u) + read.earlier[0] + read.earlier[1];
+        bytes += pictures * round_up(round_up(row, kRowAlignment) * geometry.plane[p].height, kPlaneAlignment);
     }
     return bytes;
 }
 
-StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]) : pair_(pair) {
-    for (uint32_t picture = 0; picture < 2; ++picture) {
+StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, const PlanesRead& read) : pair_(pair) {
+    for (uint32_t picture = 0; picture < 2 && !pair.motion_only; ++picture) {
         for (uint32_t p = 0; p < geometry.planes; ++p) {
-            if (!planes[p] || pair.shared[picture]) continue;
+            if (!read.pair[p] || pair.shared[picture]) continue;
             const PlaneView& view = pair.plane[p].*kPictures[picture];
-            const size_t row = size_t{view.width - 1} * view.step + view.word_bytes();
-            if (p == 1 && planes[2] && interleaved(view, pair.plane[2].*kPictures[picture])) {
+            if (p == 1 && read.pair[2] && interleaved(view, pair.plane[2].*kPictures[picture])) {
                 const PlaneView& other = pair.plane[2].*kPictures[picture];
                 const uint8_t* first = std::min(view.data, other.data);
-                const View both = pack(first, view.stride, row + view.word_bytes(), view.height);
+                const View both = pack(first, view.stride, row_bytes(view) + view.word_bytes(), view.height);
                 view_[1][picture] = {both.offset + static_cast<size_t>(view.data - first), both.pitch};
                 view_[2][picture] = {both.offset + static_cast<size_t>(other.data - first), both.pitch};
                 break;
             }
-            view_[p][picture] = pack(view.data, view.stride, row, view.height);
+            view_[p][picture] = pack(view);
         }
     }
+    for (uint32_t i = 0; i < 2; ++i) {
+        if (!read.earlier[i] || !pair.earlier[i].data) continue;
+        if (view_[0][0].pitch == 0 && !pair.shared[0]) view_[0][0] = pack(pair.plane[0].ref);
+        if (!pair.earlier_shared[i]) earlier_[i] = pack(pair.earlier[i]);
+    }
 }
+
+StagingLayout::View StagingLayout::pack(const PlaneView& view) { return pack(view.data, view.stride, row_bytes(view), view.height); }
 
 StagingLayout::View StagingLayout::pack(const uint8_t* from, ptrdiff_t stride, size_t row_bytes, uint32_t rows) {
     Block& block = blocks_[count_++];
@@ -68,16 +78,17 @@ void StagingLayout::copy_stripe(uint32_t i, uint8_t* to) const {
     finish_copies();
 }
 
+void StagingLayout::place(PlaneView& view, const View& packed, uint64_t at) {
+    if (packed.pitch == 0) return;  // not read
+    view.data = reinterpret_cast<const uint8_t*>(at + packed.offset);
+    view.stride = static_cast<ptrdiff_t>(packed.pitch);
+}
+
 FramePair StagingLayout::packed(uint64_t at) const {
     FramePair pair = pair_;
-    for (uint32_t p = 0; p < 3; ++p) {
-        for (uint32_t picture = 0; picture < 2; ++picture) {
-            PlaneView& view = pair.plane[p].*kPictures[picture];
-            if (view_[p][picture].pitch == 0) continue;  // not packed
-            view.data = reinterpret_cast<const uint8_t*>(at + view_[p][picture].offset);
-            view.stride = static_cast<ptrdiff_t>(view_[p][picture].pitch);
-        }
-    }
+    for (uint32_t p = 0; p < 3; ++p)
+        for (uint32_t picture = 0; picture < 2; ++picture) place(pair.plane[p].*kPictures[picture], view_[p][picture], at);
+    for (uint32_t i = 0; i < 2; ++i) place(pair.earlier[i], earlier_[i], at);
     return pair;
 }
 

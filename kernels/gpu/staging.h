@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "host/backend.h"
+#include "kernels/gpu/plan.h"
 
 namespace exactvq::gpu {
 
@@ -16,11 +16,11 @@ namespace exactvq::gpu {
 class StagingLayout {
 public:
     // Bytes that hold every pair of this geometry, whatever the step of its samples.
-    static size_t largest(const Geometry& geometry, const bool (&planes)[3]);
+    static size_t largest(const Geometry& geometry, const PlanesRead& read);
 
     StagingLayout() = default;
-    // Of those `planes` that are read. Pictures in shared buffers are left where they are.
-    StagingLayout(const FramePair& pair, const Geometry& geometry, const bool (&planes)[3]);
+    // Of those planes that are read, and there. Pictures in shared buffers are left where they are.
+    StagingLayout(const FramePair& pair, const Geometry& geometry, const PlanesRead& read);
 
     size_t bytes() const { return bytes_; }
     uint32_t stripes() const { return stripes_; }
@@ -43,12 +43,15 @@ private:
     };
 
     View pack(const uint8_t* from, ptrdiff_t stride, size_t row_bytes, uint32_t rows);
+    View pack(const PlaneView& view);
+    static void place(PlaneView& view, const View& packed, uint64_t at);
 
     FramePair pair_{};
-    std::array<Block, 6> blocks_{};
+    std::array<Block, 8> blocks_{};
     uint32_t count_ = 0, stripes_ = 0;
     size_t bytes_ = 0;
-    View view_[3][2];  // ref, main; those that are not read have no pitch
+    View view_[3][2];   // ref, main; those that are not read have no pitch
+    View earlier_[2];
 };
 
 }  // namespace exactvq::gpu

@@ -3,7 +3,7 @@
 // Frames per second of whole sessions on GPU 0 through the C API: frames already on the device, and frames in system memory with the share they reach of what
 // the bus carries when nothing else is done.
 //     gpu-bench [--seconds=S] [--sizes=1920x1080,3840x2160] [--content=texture] [--profile]
-// --profile: two 8-bit pairs of each size with all metrics, two with float_psnr, and nothing else, for a profiler.
+// --profile: two 8-bit pairs of each size with all metrics, two with float_psnr, two of motion's sums, and nothing else, for a profiler.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -121,6 +121,28 @@ double frames_per_second(const Clip& clip, const std::string& metrics, bool on_d
     return rate;
 }
 
+// Motion's sums alone, of frames on the device.
+void measure_motion(const Clip& clip, uint64_t pairs) {
+    BackendConfig config;
+    config.geometry = clip.geometry;
+    config.device_memory = true;
+    config.accumulators.resize(1);
+    config.accumulators[0].kind = AccumulatorKind::kMotion;
+    const auto luma = [&](uint64_t pair, int which) {
+        const exactvq_plane plane = clip.frame(pair, which, true).plane[0];
+        return PlaneView{static_cast<const uint8_t*>(plane.data), plane.stride, clip.format.width, clip.format.height, clip.format.depth, plane.step, plane.shift};
+    };
+    const auto backend = make_cuda_backend(config);
+    for (uint64_t i = 0; i < pairs; ++i) {
+        FramePair pair;
+        pair.plane[0] = {luma(i, 0), luma(i, 1)};
+        pair.earlier[0] = luma(i, 1);
+        uint64_t word = 0;
+        backend->start(0, pair, &word);
+        backend->wait(0);
+    }
+}
+
 // Bytes per second of copies from pinned memory, many in flight.
 double bus_rate(gpu::CudaRuntime& runtime) {
     constexpr size_t kBytes = size_t{32} << 20, kCopies = 100;
@@ -182,14 +204,16 @@ int main(int argc, char** argv) try {
         if (profile) {
             seconds = 0;
             const Clip clip(runtime, make_format(w, h, 8, "420"));
-            for (const char* metrics : {"psnr+psnr_hvs+adm", "float_psnr"}) frames_per_second(clip, metrics, true, 1, 2);
+            for (const char* metrics : {"psnr+psnr_hvs+adm+vif", "float_psnr"}) frames_per_second(clip, metrics, true, 1, 2);
+            measure_motion(clip, 2);
             continue;
         }
         for (uint32_t depth : {8u, 10u}) {
             const Clip clip(runtime, make_format(w, h, depth, "420"));
-            for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "psnr+psnr_hvs+adm"}) {
+            for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif", "psnr+psnr_hvs+adm+vif"}) {
                 const double device = frames_per_second(clip, metrics, true), system = frames_per_second(clip, metrics, false);
-                const bool luma = std::string(metrics) == "float_psnr" || std::string(metrics) == "adm";  // other planes stay where they are
+                const std::string name = metrics;
+                const bool luma = name == "float_psnr" || name == "adm" || name == "vif";  // other planes stay where they are
                 const double rate = system * static_cast<double>(luma ? clip.luma_bytes : clip.bytes);
                 std::printf("%-10s %-5u %-28s %12.0f %12.0f %10.2f %9.0f%%\n", size.c_str(), depth, metrics, device, system, rate / 1e9, 100 * rate / bus);
                 std::fflush(stdout);

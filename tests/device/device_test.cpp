@@ -38,7 +38,7 @@ struct Case {
 
 Case case_at(uint32_t n) {
     static const char* const chroma[] = {"420", "444", "422", "400"};
-    static const char* const metrics[] = {"psnr", "psnr_hvs", "adm", "float_psnr", "psnr+float_psnr+psnr_hvs+adm", "psnr+adm", "psnr_hvs+adm"};
+    static const char* const metrics[] = {"psnr", "psnr_hvs", "adm", "float_psnr", "vif", "psnr+float_psnr+psnr_hvs+adm+vif", "psnr_hvs+adm"};
     const uint32_t depth = std::array<uint32_t, 4>{8, 10, 12, 9}[n % 4];
     return {33 + n * 97 % 700, 17 + n * 61 % 500, depth, chroma[n / 3 % 4], metrics[n % 7]};
 }

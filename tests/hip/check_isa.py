@@ -5,8 +5,8 @@
     check_isa.py OBJDUMP READELF KERNEL_LIST FILE...
 
 FILE is a code object with all kernels of KERNEL_LIST (kernels/gpu/kernel_list.h). Fused multiply-adds and approximations are counted: each kernel has exactly those that
-belong to its divisions (LLVM's sequence from v_div_scale_f32 to v_div_fixup_f32, which rounds correctly), to its square roots (kernels/common/amd_root.h, which is
-tested with bad approximations) and to divisions of integers. So one that anything else made is noticed. The mode must
+belong to its divisions (LLVM's sequence from v_div_scale_f32 to v_div_fixup_f32, which rounds correctly), to its square roots and quotients in binary64
+(kernels/common/amd_root.h and amd_quotient.h, which are tested with bad approximations) and to divisions of integers. So one that anything else made is noticed. The mode must
 round to nearest and keep denormals. Registers that spill are named.
 """
 
@@ -22,6 +22,7 @@ SEQUENCES = {
     "div_fixup_f32": {"fma_f32": 5, "rcp_f32": 1, "div_fmas_f32": 1, "div_scale_f32": 2},
     "sqrt_f32": {"fma_f32": 2},            # repaired_root()
     "rsq_f64": {"fma_f64": 9},             # amd_root() of a double
+    "rcp_f64": {"fma_f64": 7},             # amd_quotient()
     "rcp_iflag_f32": {},                   # division of 32-bit integers: no other floating-point instruction that rounds
 }
 COUNTED = {"fma_f32", "fma_f64", "rcp_f32", "div_fmas_f32", "div_scale_f32"}
@@ -108,11 +109,12 @@ def self_test():
     root = ["v_sqrt_f32_e32 v1, v2", "v_fma_f32 v1, v2, v3, v4", "v_fma_f32 v1, v2, v3, v4"]
     plain = ["v_mul_f32_e32 v1, v2, v3", "v_dual_add_f32 v1, v2, v3 :: v_dual_mov_b32 v4, v5", "v_mad_u32_u24 v1, v2, v3, v4", "v_mad_u64_u32 v[0:1], s[0:1], v2, v3, v[4:5]", "s_mul_i32 s0, s1, s2",
              "v_rcp_iflag_f32_e32 v1, v2", "v_add_f64 v[0:1], v[2:3], v[4:5]", "v_dot4_u32_u8 v1, v2, v3, v4"]
-    good = [plain, division, division + root, division * 3 + root * 2]
+    quotient = ["v_rcp_f64_e32 v[0:1], v[2:3]"] + ["v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]"] * 6 + ["v_fmac_f64_e32 v[0:1], v[2:3], v[4:5]"]
+    good = [plain, division, division + root, division * 3 + root * 2, quotient * 2 + plain]
     bad = [["v_fma_f32 v1, v2, v3, v4"], division + ["v_fmac_f32_e32 v1, v2, v3"], ["v_dual_fmac_f32 v1, v2, v3 :: v_dual_mov_b32 v4, v5"], ["v_mac_f32_e32 v1, v2, v3"], ["v_mad_f32 v1, v2, v3, v4"],
            ["v_rcp_f32_e32 v1, v2"], ["v_sqrt_f32_e32 v1, v2"], ["v_rsq_f32_e32 v1, v2"], ["v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]"], ["v_rcp_f64_e32 v[0:1], v[2:3]"], ["v_sqrt_f64_e32 v[0:1], v[2:3]"],
            ["v_div_fixup_f64 v[0:1], v[2:3], v[4:5], v[6:7]"], ["v_pk_fma_f32 v[0:1], v[2:3], v[4:5], v[6:7]"], ["v_fmamk_f32 v1, v2, 0x3f, v3"], ["v_exp_f32_e32 v1, v2"], ["v_fma_mix_f32 v1, v2, v3, v4"],
-           division[:-1], root[:-1]]
+           division[:-1], root[:-1], quotient[:-1], quotient[1:], quotient + ["v_fmac_f64_e32 v[0:1], v[2:3], v[4:5]"]]
     text = lambda lines: "<kernel>:\n" + "".join(f"\t{line}\n" for line in lines)
     return [f"found in {lines}: {wrong(operations(text(lines))['kernel'])}" for lines in good if wrong(operations(text(lines))["kernel"])] + \
            [f"not found: {lines}" for lines in bad if not wrong(operations(text(lines))["kernel"])]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Every GPU kernel on the CPU, in waves of 32 and 64 and in several orders, against the reference loops.
+#include <algorithm>
 #include <array>
 
 #include "tests/parity/parity.h"
@@ -43,6 +44,49 @@ TEST(SimtParity, MediumSizesDepthsFormatsLayoutsAndContents) {
                 if (n % stride()) continue;
                 parity.check(content_at(n), layout_at(n), layout_at(n + 3 * c), n);
             }
+            if (HasFailure()) return;
+        }
+    }
+}
+
+std::vector<AccumulatorSpec> vif_and_motion(const exactvq_format& format) {
+    std::vector<AccumulatorSpec> specs = all_accumulators(make_geometry(format));
+    specs.erase(std::remove_if(specs.begin(), specs.end(), [](const AccumulatorSpec& s) { return s.kind != AccumulatorKind::kVif && s.kind != AccumulatorKind::kMotion; }), specs.end());
+    return specs;
+}
+
+TEST(SimtParity, VifAndMotionOfEverySmallSize) {
+    uint32_t n = 0;
+    for (uint32_t h = kMotionMinSide; h <= 40; ++h) {
+        for (uint32_t w = kMotionMinSide; w <= 40; ++w, ++n) {
+            if (n % stride()) continue;
+            const exactvq_format format = make_format(w, h, std::array<uint32_t, 5>{8, 10, 16, 9, 8}[n % 5], "400");
+            Parity(format, backends(n % 3), vif_and_motion(format)).check(content_at(n), layout_at(n / 3), layout_at(n / 5), n);
+            if (HasFailure()) return;
+        }
+    }
+}
+
+TEST(SimtParity, VifAndMotionOfEveryDepthAndContent) {
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < static_cast<uint32_t>(Content::kCount); ++c) {
+        for (uint32_t depth = 8; depth <= 16; ++depth, ++n) {
+            if (n % stride()) continue;
+            const exactvq_format format = make_format(60 + 13 * (n % 7), 35 + 9 * (n % 5), depth, "400");
+            Parity(format, backends(n % 5), vif_and_motion(format)).check(content_at(c), layout_at(n), layout_at(n / 2), 8 * n + 2);
+            if (HasFailure()) return;
+        }
+    }
+}
+
+// Sizes at which tiles begin and end, at one scale or another.
+TEST(SimtParity, VifAndMotionAroundTiles) {
+    uint32_t n = 0;
+    for (uint32_t h : {31u, 32u, 33u, 65u, 128u, 130u}) {
+        for (uint32_t w : {111u, 112u, 113u, 119u, 223u, 225u, 240u, 449u}) {
+            const exactvq_format format = make_format(w, h, n % 3 ? 8 : 10, "400");
+            if (n % stride() == 0) Parity(format, backends(n), vif_and_motion(format)).check(content_at(n), layout_at(n), layout_at(n / 2), 8 * n + 2);
+            ++n;
             if (HasFailure()) return;
         }
     }
