@@ -104,6 +104,7 @@ typedef struct ExactVQContext {
 
     char *metrics;
     char *metric_options;
+    char *models;
     int   backend;
     int   device;
     int   threads;
@@ -150,7 +151,8 @@ typedef struct ExactVQContext {
       .unit = unit_name }
 
 static const AVOption exactvq_options[] = {
-    { "metrics", "set the metrics, separated by '+'", OFFSET(metrics), AV_OPT_TYPE_STRING, { .str = "psnr+psnr_hvs" }, 0, 0, FLAGS },
+    { "metrics", "set the metrics, separated by '+' (default psnr+psnr_hvs, or vmaf if there is a model)", OFFSET(metrics), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
+    { "model", "set the VMAF models, name or file[@name][+phone][+noclip] separated by '|'", OFFSET(models), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "options", "set options of the metrics, key=value separated by '|'", OFFSET(metric_options), AV_OPT_TYPE_STRING, { .str = NULL }, 0, 0, FLAGS },
     { "backend", "set what computes", OFFSET(backend), AV_OPT_TYPE_INT, { .i64 = EXACTVQ_BACKEND_AUTO }, EXACTVQ_BACKEND_AUTO, EXACTVQ_BACKEND_HIP, FLAGS, .unit = "backend" },
         CONSTANT("auto", "the backend of the frames' memory", EXACTVQ_BACKEND_AUTO, "backend"),
@@ -636,9 +638,10 @@ static int open_session(AVFilterContext *ctx)
                    "%s is %s, which are copied to system memory to be scored\n",
                    input_names[i], s->inputs[i].text);
     av_log(ctx, AV_LOG_INFO,
-           "scoring main (distorted, %s) against reference (%s) with %.300s%s on %s\n",
+           "scoring main (distorted, %s) against reference (%s) with %.300s%s%s%.200s on %s\n",
            s->inputs[MAIN].text, s->inputs[REFERENCE].text, s->metrics,
            strlen(s->metrics) > 300 ? "..." : "", /* long lines are cut */
+           s->models ? ", model " : "", s->models ? s->models : "",
            exactvq_backend_name(s->session));
     return 0;
 }
@@ -668,8 +671,7 @@ static int set_scores(ExactVQContext *s, AVFrame *frame, int paired)
     return ret;
 }
 
-static void print_pool(AVBPrint *line, const exactvq_pooled *pooled,
-                       const char *name, enum Pool pool)
+static double pooled_value(const exactvq_pooled *pooled, enum Pool pool)
 {
     const double values[NB_POOLS] = {
         [POOL_MEAN]          = pooled->mean,
@@ -677,7 +679,7 @@ static void print_pool(AVBPrint *line, const exactvq_pooled *pooled,
         [POOL_MAX]           = pooled->max,
         [POOL_HARMONIC_MEAN] = pooled->harmonic_mean,
     };
-    av_bprintf(line, " %s %f", name, values[pool]);
+    return values[pool];
 }
 
 /** The name without the label, which stands at the head of the line: log lines
@@ -692,6 +694,21 @@ static int same_instance(const exactvq_output *a, const exactvq_output *b)
     return !strcmp(a->metric, b->metric) && !strcmp(a->label, b->label);
 }
 
+/** Tells whether this is a member of a model's ensemble, vmaf_0001: they are many. */
+static int is_member(const ExactVQContext *s, const exactvq_output *output)
+{
+    size_t length = strlen(output->name);
+
+    if (strcmp(output->metric, "vmaf") || length < 6 ||
+        strspn(output->name + length - 4, "0123456789") != 4 || output->name[length - 5] != '_')
+        return 0;
+    for (const exactvq_output *model = s->outputs; model < output; model++)
+        if (!strcmp(model->metric, "vmaf") && strlen(model->name) == length - 5 &&
+            !strncmp(model->name, output->name, length - 5))
+            return 1;
+    return 0;
+}
+
 /** Appends all scores of a metric, outputs first to last - 1, pooled one way. */
 static int append_pool(ExactVQContext *s, AVBPrint *line, size_t first,
                        size_t last, enum Pool pool)
@@ -700,11 +717,12 @@ static int append_pool(ExactVQContext *s, AVBPrint *line, size_t first,
 
     for (size_t i = first; i < last; i++) {
         exactvq_pooled pooled = { .struct_size = sizeof(pooled) };
-        if (exactvq_summary(s->session, i, &pooled) < 0 || !pooled.count)
+        if (is_member(s, &s->outputs[i]) ||
+            exactvq_summary(s->session, i, &pooled) < 0 || !pooled.count)
             continue;
         if (!nb_values++)
             av_bprintf(line, "%s:", pool_names[pool]);
-        print_pool(line, &pooled, short_name(&s->outputs[i]), pool);
+        av_bprintf(line, " %s %f", short_name(&s->outputs[i]), pooled_value(&pooled, pool));
     }
     return nb_values;
 }
@@ -758,6 +776,19 @@ static void print_aggregates(AVFilterContext *ctx)
     av_bprint_finalize(&line, NULL);
 }
 
+/** The line that tools read from libvmaf's filter: of the first model, once. */
+static void print_vmaf(AVFilterContext *ctx)
+{
+    ExactVQContext *s = ctx->priv;
+    exactvq_pooled pooled = { .struct_size = sizeof(pooled) };
+    size_t i = 0;
+
+    while (i < s->nb_outputs && strcmp(s->outputs[i].metric, "vmaf"))
+        i++;
+    if (i < s->nb_outputs && exactvq_summary(s->session, i, &pooled) >= 0 && pooled.count)
+        av_log(ctx, AV_LOG_INFO, "VMAF score: %f\n", pooled_value(&pooled, s->pool));
+}
+
 static void print_summary(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
@@ -771,6 +802,7 @@ static void print_summary(AVFilterContext *ctx)
         print_metric(ctx, first, last);
     }
     print_aggregates(ctx);
+    print_vmaf(ctx);
     if (s->nb_disabled)
         snprintf(disabled, sizeof(disabled), ", disabled: %"PRId64, s->nb_disabled);
     av_log(ctx, AV_LOG_INFO,
@@ -1438,8 +1470,10 @@ static av_cold int init(AVFilterContext *ctx)
         av_log(ctx, AV_LOG_ERROR, "bits=%d is out of range: 8 to 16, or 0\n", s->bits);
         return AVERROR(EINVAL);
     }
-    status = exactvq_parse_metrics(s->metrics, s->metric_options, &s->metric_list,
-                                   error, sizeof(error));
+    if (!s->metrics && !(s->metrics = av_strdup(s->models ? "vmaf" : "psnr+psnr_hvs")))
+        return AVERROR(ENOMEM);
+    status = exactvq_parse_metrics(s->metrics, s->metric_options, s->models,
+                                   &s->metric_list, error, sizeof(error));
     if (status < 0) {
         av_log(ctx, AV_LOG_ERROR, "%s\n", error);
         return status == EXACTVQ_ERROR_NO_MEMORY ? AVERROR(ENOMEM) : AVERROR(EINVAL);

@@ -139,7 +139,7 @@ namespace {
 
 // Cuts "+flag" off the end of a model if it is there.
 bool cut_flag(std::string_view& model, std::string_view flag) {
-    if (model.size() <= flag.size() || model.substr(model.size() - flag.size()) != flag) return false;
+    if (model.size() < flag.size() || model.substr(model.size() - flag.size()) != flag) return false;
     model.remove_suffix(flag.size());
     return true;
 }

@@ -106,7 +106,7 @@ def library():
             if not prepare_ffmpeg("7.1"):
                 fail("library golden: no ffmpeg to decode the clips of the whole set")
                 continue
-            environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg"}
+            environment = {"EXACTVQ_GOLDEN_FULL": SHARED / "golden/dev", "EXACTVQ_FFMPEG": BUILD / "ffmpeg-7.1/bin/ffmpeg", "EXACTVQ_MODEL_PATH": SHARED / "models"}
         program(f"library {name}", BUILD / f"lib/tests/{name if name != 'faults' else 'fault'}{'-tests'}", **environment)
     if command("/usr/bin/python3", "tests/golden/independent/check_vmaf.py", BUILD / "lib/tests/vmaf-predict", "tests/data/models", *MODELS.values()):
         totals["passed"] += 1
@@ -226,7 +226,7 @@ def ffmpeg(release):
         return fail(f"ffmpeg {release}: does not build")
     report = RESULTS / f"ffmpeg-{release}.xml"
     ok = command("/usr/bin/python3", "-m", "pytest", "-q", "-x" if os.environ.get("EXACTVQ_FAIL_FAST") else "-q", "-p", "no:cacheprovider",
-                 f"--junitxml={report}", "tests/ffmpeg", timeout=2400, EXACTVQ_FFMPEG=BUILD / f"ffmpeg-{release}/bin/ffmpeg", **LONG.get(release, {}))
+                 f"--junitxml={report}", "tests/ffmpeg", timeout=2400, EXACTVQ_FFMPEG=BUILD / f"ffmpeg-{release}/bin/ffmpeg", **MODELS, **LONG.get(release, {}))
     return collect(f"ffmpeg {release}", report, ok)
 
 

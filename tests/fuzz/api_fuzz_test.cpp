@@ -31,7 +31,8 @@ std::string random_text(Random& random) {
     static const char* const pieces[] = {"psnr",       "float_psnr", "psnr_hvs", "+",    "@",   "a",   "luma",          "|",   "=",    ".",
                                          "enable_mse", "min_sse",    "uncapped", "1",    "0",   "f64", "psnr_hvs_mask", "1e9", "-1",   "nan",
                                          "",           "\xff\xfe",   " ",        "\n",   "%s%n", "enable_chroma", "enable_apsnr", "psnr_hvs@f", "0x10", "1e-400",
-                                         "adm", "adm@neg", "adm_csf_mode", "adm_enhn_gain_limit", "adm_norm_view_dist", "1.2", "2.7", "debug", "neg"};
+                                         "adm", "adm@neg", "adm_csf_mode", "adm_enhn_gain_limit", "adm_norm_view_dist", "1.2", "2.7", "debug", "neg",
+                                         "vif", "motion", "vmaf", "model", "+phone", "motion_moving_average", "vif_skip_scale0", EXACTVQ_TEST_DATA "/models/small.json"};
     std::string text;
     for (uint32_t n = random() % 8; n > 0; --n) text += pick(random, pieces);
     return text;
@@ -40,14 +41,16 @@ std::string random_text(Random& random) {
 exactvq_metric_list random_metrics(Random& random) {
     static const char* const good[][2] = {{"psnr", ""}, {"psnr+float_psnr+psnr_hvs", "enable_mse=1|enable_apsnr=1"}, {"psnr_hvs+psnr_hvs@x", "x.psnr_hvs_mask=f64|x.enable_chroma=0"},
                                           {"float_psnr", "uncapped=1"}, {"psnr", "min_sse=0.5|reduced_hbd_peak=1"}, {"adm", ""}, {"adm+adm@neg", "neg.adm_enhn_gain_limit=1|adm.debug=1"},
-                                          {"adm+psnr", "adm_csf_mode=1|adm_skip_aim=1"}, {"adm", "adm_enhn_gain_limit=1.2|adm_skip_scale0=1|adm_p_norm=2|adm_csf_mode=2"}};
+                                          {"adm+psnr", "adm_csf_mode=1|adm_skip_aim=1"}, {"adm", "adm_enhn_gain_limit=1.2|adm_skip_scale0=1|adm_p_norm=2|adm_csf_mode=2"},
+                                          {"vif+motion", ""}, {"motion+motion@five", "five.motion_five_frame_window=1|five.motion_moving_average=1"}, {"vif", "vif_enhn_gain_limit=1|debug=1"},
+                                          {"vmaf", "model=" EXACTVQ_TEST_DATA "/models/small.json"}, {"vmaf@hd+adm", "hd.model=" EXACTVQ_TEST_DATA "/models/small_collection.json"}};
     exactvq_metric_list list;
     char error[64];
     if (random() % 3) {
         const auto& choice = good[random() % std::size(good)];
         EXPECT_EQ(exactvq_parse_metrics(choice[0], choice[1], nullptr, &list, error, sizeof error), EXACTVQ_OK);
     } else {
-        const exactvq_status status = exactvq_parse_metrics(random_text(random).c_str(), random_text(random).c_str(), &list, error, sizeof error);
+        const exactvq_status status = exactvq_parse_metrics(random_text(random).c_str(), random_text(random).c_str(), random() % 2 ? random_text(random).c_str() : nullptr, &list, error, sizeof error);
         EXPECT_EQ(status == EXACTVQ_OK, list.count > 0);
         EXPECT_EQ(status == EXACTVQ_OK, error[0] == 0);
     }

@@ -71,6 +71,35 @@ TEST(ParseMetrics, ErrorsNameWhatIsWrong) {
     EXPECT_NE(parse_error(std::string(100000, '+').c_str(), nullptr).size(), 0u);
 }
 
+// "label: model flags" of each instance.
+std::string parsed_models(const char* metrics, const char* models) {
+    exactvq_metric_list list;
+    char error[512];
+    if (exactvq_parse_metrics(metrics, nullptr, models, &list, error, sizeof error) != EXACTVQ_OK) return error;
+    std::string text;
+    for (size_t i = 0; i < list.count; ++i) {
+        const exactvq_metric& metric = list.metrics[i];
+        text += (i ? "; " : "") + std::string(metric.name) + " " + metric.label + ":";
+        for (size_t o = 0; o < metric.option_count; ++o) text += std::string(" ") + metric.options[o].key + "=" + metric.options[o].value;
+    }
+    exactvq_free_metrics(&list);
+    return text;
+}
+
+TEST(Options, Models) {
+    EXPECT_EQ(parsed_models(nullptr, "vmaf_v0.6.1"), "vmaf : model=vmaf_v0.6.1");
+    EXPECT_EQ(parsed_models("", "a.json|dir/b.json@hd|c@x+phone|d+noclip+phone"),
+              "vmaf : model=a.json; vmaf hd: model=dir/b.json; vmaf x: model=c phone=1; vmaf : model=d phone=1 noclip=1");
+    EXPECT_EQ(parsed_models("psnr+vmaf+vmaf@own", "m@n"), "psnr :; vmaf own:; vmaf n: model=m");  // models stand for vmaf without a label
+    EXPECT_EQ(parsed_models("", "user@host/m.json"), "vmaf : model=user@host/m.json");             // no name has a slash
+    EXPECT_EQ(parsed_models("", "a+b.json"), "vmaf : model=a+b.json");
+    EXPECT_EQ(parsed_models("", "m@"), "the name after '@' in 'm@' is empty");
+    EXPECT_EQ(parsed_models("", "m|"), "the model '' is empty: it is a name or a file, then perhaps @name, +phone, +noclip");
+    EXPECT_EQ(parsed_models("", "@x+phone"), "the model '@x+phone' is empty: it is a name or a file, then perhaps @name, +phone, +noclip");
+    EXPECT_NE(parsed_models("", "m@X").find("the label 'X' is not valid"), std::string::npos);
+    EXPECT_NE(parsed_models("", "").find("unknown metric ''"), std::string::npos);
+}
+
 std::string open_error(const char* metrics, const char* options) {
     exactvq_metric_list list;
     char error[512];
