@@ -68,7 +68,8 @@ EXACTVQ_DEVICE uint32_t load_sample(const PlaneView& plane, uint32_t x, uint32_t
 template <bool kBytes>
 class Column {
 public:
-    EXACTVQ_DEVICE Column(const PlaneView& plane, uint32_t x) : top_(plane.data + static_cast<size_t>(x) * plane.step), stride_(plane.stride), shift_(plane.shift), largest_(plane.largest()) {}
+    EXACTVQ_DEVICE Column(const PlaneView& plane, uint32_t x)
+        : top_(plane.data + static_cast<size_t>(x) * plane.step), stride_(plane.stride), shift_(plane.shift), largest_(plane.largest()) {}
 
     EXACTVQ_DEVICE uint32_t operator[](uint32_t y) const {
         const uint8_t* p = top_ + static_cast<ptrdiff_t>(y) * stride_;

@@ -39,7 +39,8 @@ struct MotionBody {
     template <class P>
     EXACTVQ_DEVICE static void run(const Arguments& a, Shared<P>& s) {
         const uint32_t x0 = P::block_x() * kMotionColumns, y0 = P::block_y() * kMotionRows, width = a.pair.ref.width, height = a.pair.ref.height;
-        for (uint32_t i = P::thread(); i < kInputs * (kMotionRows / kMotionRun); i += kThreads) filter_column<P>(a.pair, s, i % kInputs, i / kInputs * kMotionRun, x0, y0);
+        for (uint32_t i = P::thread(); i < kInputs * (kMotionRows / kMotionRun); i += kThreads)
+            filter_column<P>(a.pair, s, i % kInputs, i / kInputs * kMotionRun, x0, y0);
         P::sync();
         const uint32_t row = P::thread() % kMotionRows, first = P::thread() / kMotionRows * kMotionStretch;
         int32_t window[kMotionStretch + 2 * kMotionHalf];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// VIF on GPUs. One launch a scale: a block filters the columns of a tile and its surroundings, samples in registers, into shared memory, then the rows of the tile
-// from there, and adds the terms of its samples. From the same samples it makes its part of the next scale's planes. The blocks' sums are added by a last launch.
+// VIF on GPUs. One launch a scale: a block filters the columns of a tile and its surroundings, samples in registers, into shared memory, then the rows of the
+// tile from there, and adds the terms of its samples. From the same samples it makes its part of the next scale's planes. The blocks' sums are added by a last
+// launch.
 #ifndef EXACTVQ_KERNELS_COMMON_GPU_VIF_H
 #define EXACTVQ_KERNELS_COMMON_GPU_VIF_H
 
@@ -102,10 +103,12 @@ struct VifScaleBody {
     EXACTVQ_DEVICE static void run(const Arguments& a, Shared<P>& s) {
         const uint32_t x0 = P::block_x() * kTile.columns, y0 = P::block_y() * kTile.rows;
         for (uint32_t i = P::thread(); i < 256; i += kThreads) s.lines[i] = kVifLogLines[i];
-        for (uint32_t i = P::thread(); i < kInputs * (kTile.rows / kTile.run); i += kThreads) filter_column<P>(a, s, i % kInputs, i / kInputs * kTile.run, x0, y0);
+        for (uint32_t i = P::thread(); i < kInputs * (kTile.rows / kTile.run); i += kThreads)
+            filter_column<P>(a, s, i % kInputs, i / kInputs * kTile.run, x0, y0);
         P::sync();
         if constexpr (kScale < 3) {
-            for (uint32_t i = P::thread(); i < kCoarseRows * (kTile.columns / 2); i += kThreads) write_coarse<P>(a, s, i % (kTile.columns / 2), i / (kTile.columns / 2), x0, y0);
+            constexpr uint32_t kCoarseColumns = kTile.columns / 2;
+            for (uint32_t i = P::thread(); i < kCoarseRows * kCoarseColumns; i += kThreads) write_coarse<P>(a, s, i % kCoarseColumns, i / kCoarseColumns, x0, y0);
         }
         if (!a.statistics) return leave<P>(a.mark);  // the same for all threads
         VifSums sums;
@@ -163,7 +166,8 @@ private:
         const uint32_t x = reflect(static_cast<int32_t>(x0 + column - kHalf), a.width);
         const int32_t y = static_cast<int32_t>(y0 + first - kHalf);
         uint32_t both[kWindow];
-        if (y0 >= kHalf && y0 + kTile.rows + kHalf <= a.height && !is_planted(Planted::kVifTileBorders)) load<P, true>(a, x, y, both);  // the same for all threads
+        const bool inside = y0 >= kHalf && y0 + kTile.rows + kHalf <= a.height;  // the same for all threads
+        if (inside && !is_planted(Planted::kVifTileBorders)) load<P, true>(a, x, y, both);
         else load<P, false>(a, x, y, both);
         const uint32_t depth = kBytes ? 8 : a.pair.ref.depth;  // counts at scale 0
         {
@@ -177,13 +181,15 @@ private:
                 EXACTVQ_UNROLL
                 for (uint32_t r = 0; r < kTile.run; r += 2) {
                     const uint32_t begin = r + kHalf - kNextHalf;
-                    s.coarse[(first + r) / 2][column] = vif_vertical_mean(filter<kNext>(ref + begin), kScale, depth) | vif_vertical_mean(filter<kNext>(main + begin), kScale, depth) << 16;
+                    s.coarse[(first + r) / 2][column] =
+                        vif_vertical_mean(filter<kNext>(ref + begin), kScale, depth) | vif_vertical_mean(filter<kNext>(main + begin), kScale, depth) << 16;
                 }
             }
             if (!a.statistics) return;
             EXACTVQ_UNROLL
             for (uint32_t r = 0; r < kTile.run; ++r)
-                s.means[first + r][column] = vif_vertical_mean(filter<kScale>(ref + r), kScale, depth) | vif_vertical_mean(filter<kScale>(main + r), kScale, depth) << 16;
+                s.means[first + r][column] =
+                    vif_vertical_mean(filter<kScale>(ref + r), kScale, depth) | vif_vertical_mean(filter<kScale>(main + r), kScale, depth) << 16;
         }
         EXACTVQ_UNROLL
         for (uint32_t k = 0; k < 3; ++k) {
@@ -249,7 +255,8 @@ private:
 
     template <class P>
     EXACTVQ_DEVICE static void write_sums(const Arguments& a, Shared<P>& s, const VifSums& sums) {
-        const uint64_t of_wave[kVifSums] = {wave_sum<P>(sums.numerator), wave_sum<P>(sums.denominator), wave_sum<P>(sums.flat), wave_sum<P>(sums.flat_variance)};
+        const uint64_t of_wave[kVifSums] = {wave_sum<P>(sums.numerator), wave_sum<P>(sums.denominator), wave_sum<P>(sums.flat),
+                                            wave_sum<P>(sums.flat_variance)};
         EXACTVQ_UNROLL
         for (uint32_t k = 0; k < kVifSums; ++k)
             if (P::thread() % P::kWave == 0) s.partial[k][P::thread() / P::kWave] = of_wave[k];

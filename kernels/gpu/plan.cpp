@@ -175,7 +175,8 @@ private:
             fold.scale[scale] = {a.sums, columns * rows};
             switch (scale) {
             case 0:
-                (config_.geometry.depth == 8 ? add<VifScale0Kernel>(a, columns, rows, 1) : add<VifDeepScale0Kernel>(a, columns, rows, 1)).pairs = {{offsetof(VifScaleArguments, pair), 0}};
+                (config_.geometry.depth == 8 ? add<VifScale0Kernel>(a, columns, rows, 1) : add<VifDeepScale0Kernel>(a, columns, rows, 1)).pairs = {
+                    {offsetof(VifScaleArguments, pair), 0}};
                 break;
             case 1: add<VifScale1Kernel>(a, columns, rows, 1); break;
             case 2: add<VifScale2Kernel>(a, columns, rows, 1); break;

@@ -130,7 +130,8 @@ void measure_motion(const Clip& clip, uint64_t pairs) {
     config.accumulators[0].kind = AccumulatorKind::kMotion;
     const auto luma = [&](uint64_t pair, int which) {
         const exactvq_plane plane = clip.frame(pair, which, true).plane[0];
-        return PlaneView{static_cast<const uint8_t*>(plane.data), plane.stride, clip.format.width, clip.format.height, clip.format.depth, plane.step, plane.shift};
+        const uint8_t* data = static_cast<const uint8_t*>(plane.data);
+        return PlaneView{data, plane.stride, clip.format.width, clip.format.height, clip.format.depth, plane.step, plane.shift};
     };
     const auto backend = make_cuda_backend(config);
     for (uint64_t i = 0; i < pairs; ++i) {

@@ -22,7 +22,8 @@ public:
         const Geometry geometry = make_geometry(make_format(width, height, 10, "420"));
         config.geometry = geometry;
         config.accumulators = specs.empty() ? all_accumulators(geometry) : std::move(specs);
-        std::erase_if(config.accumulators, [](const AccumulatorSpec& s) { return s.kind == AccumulatorKind::kVif && s.vif.gain_limit < 100; });  // of vif one: the others' launches are the same
+        // Of vif one: the others' launches are the same.
+        std::erase_if(config.accumulators, [](const AccumulatorSpec& s) { return s.kind == AccumulatorKind::kVif && s.vif.gain_limit < 100; });
         config.slots = 3;
         config.threads = 2;
         config.device_memory = device_memory;

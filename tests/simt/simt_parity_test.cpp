@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Every GPU kernel on the CPU, in waves of 32 and 64 and in several orders, against the reference loops.
-#include <algorithm>
 #include <array>
 
 #include "tests/parity/parity.h"
@@ -51,7 +50,7 @@ TEST(SimtParity, MediumSizesDepthsFormatsLayoutsAndContents) {
 
 std::vector<AccumulatorSpec> vif_and_motion(const exactvq_format& format) {
     std::vector<AccumulatorSpec> specs = all_accumulators(make_geometry(format));
-    specs.erase(std::remove_if(specs.begin(), specs.end(), [](const AccumulatorSpec& s) { return s.kind != AccumulatorKind::kVif && s.kind != AccumulatorKind::kMotion; }), specs.end());
+    std::erase_if(specs, [](const AccumulatorSpec& s) { return s.kind != AccumulatorKind::kVif && s.kind != AccumulatorKind::kMotion; });
     return specs;
 }
 
