@@ -22,7 +22,8 @@ enum class AccumulatorKind : uint8_t {
     kPsnrHvsSum,  // word: bits of the binary32 sum of psnr_hvs's terms, added in block raster order; `mask` applies
     kAdm,         // kAdmWords words, see adm_word(); `adm` applies; plane 0
     kVif,         // kVifWords words, see vif_word(); `vif` applies; plane 0
-    kMotion       // word: sum of magnitudes of the filtered difference of the reference and `motion_distance` (1 or 2) pairs earlier, 0 if there is none; plane 0
+    kMotion       // word: sum of magnitudes of the filtered difference of the reference and its frame `motion_distance` (1 or 2) pairs earlier, 0 if there is
+                  // none; plane 0
 };
 
 // One accumulator that metrics ask for. Equal ones are computed once.

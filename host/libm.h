@@ -31,7 +31,8 @@ inline double exp(double x) { return std::exp(opaque(x)); }
 // The variants agree for every x >= 0 with y = 1/3, ADM's exponent unless adm_p_norm says otherwise.
 inline float powf(float x, float y) { return std::pow(opaque(x), opaque(y)); }
 
-// VIF's table of logarithms rounds it to binary32; the closest of its 32768 entries to a decision is 0.008 units of binary32 away, far more than any library is off.
+// VIF's table of logarithms rounds it to binary32; the closest of its 32768 entries to a decision is 0.008 units of binary32 away, far more than any library
+// is off.
 inline double log2(double x) { return std::log2(x); }
 
 // Exact by definition.

@@ -73,8 +73,9 @@ EXACTVQ_HD int32_t vif_moment(uint64_t products, uint32_t u1, uint32_t u2) {
 
 // ---- logarithm (1.3) -------------------------------------------------------------------------------------------------
 
-// LOG(v) in units of 1/2048 of an integer v, 65536 <= v < 2^53: it looks at the exponent and the 15 leading bits of the mantissa. The exponent and 11 of those bits make
-// a straight line from one power of two to the next; `excess` is what the specification's table has above that line, at most 177 (host/vif_log.h makes it).
+// LOG(v) in units of 1/2048 of an integer v, 65536 <= v < 2^53: it looks at the exponent and the 15 leading bits of the mantissa. The exponent and 11 of those
+// bits make a straight line from one power of two to the next; `excess` is what the specification's table has above that line, at most 177 (host/vif_log.h
+// makes it).
 inline constexpr uint32_t kVifLogEntries = 32768;
 EXACTVQ_HD int32_t vif_log(const uint8_t* excess, double v) {
     const uint64_t bits = double_bits(v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Motion in SIMD. Differences and filtered values have up to 17 bits with their sign: those are split into v >> 1 and v & 1, each of which is filtered by sums of
-// products of 16-bit values. With A and C the filtered parts, (2 A + C + 2^(n-1)) >> n is (A + ((C + 2^(n-1)) >> 1)) >> (n - 1).
+// Motion in SIMD. Differences and filtered values have up to 17 bits with their sign: those are split into v >> 1 and v & 1, each of which is filtered by sums
+// of products of 16-bit values. With A and C the filtered parts, (2 A + C + 2^(n-1)) >> n is (A + ((C + 2^(n-1)) >> 1)) >> (n - 1).
 #include "kernels/cpu/motion.h"
 
 #include "kernels/common/motion.h"
@@ -67,7 +67,7 @@ HWY_INLINE bool vertical(const PlaneView& current, const PlaneView& earlier, uin
     VI16 any = hn::Zero(d16);
     for (uint32_t x = 0; x < current.width; x += lanes) {
         VI16 v[5];
-        Interleaved sum;  // its lowest bit of weight 1 is what ones take
+        Interleaved sum;
         if constexpr (kDepth == 16) {
             VI16 odd[5];
             for (int t = 0; t < 5; ++t) {
@@ -88,7 +88,9 @@ HWY_INLINE bool vertical(const PlaneView& current, const PlaneView& earlier, uin
             }
         }
         const auto shifted = [&](VI32 s, int more) HWY_ATTR {
-            return kDepth == 8 ? (more ? hn::ShiftRight<9>(s) : hn::ShiftRight<8>(s)) : kDepth == 16 ? (more ? hn::ShiftRight<16>(s) : hn::ShiftRight<15>(s)) : hn::ShiftRightSame(s, depth + more);
+            if constexpr (kDepth == 8) return more ? hn::ShiftRight<9>(s) : hn::ShiftRight<8>(s);
+            if constexpr (kDepth == 16) return more ? hn::ShiftRight<16>(s) : hn::ShiftRight<15>(s);
+            return hn::ShiftRightSame(s, depth + more);
         };
         const VI16 h = hn::ReorderDemote2To(d16, shifted(sum.lower, 1), shifted(sum.upper, 1));
         const VI16 o = hn::ReorderDemote2To(d16, hn::And(shifted(sum.lower, 0), one32), hn::And(shifted(sum.upper, 0), one32));
@@ -136,7 +138,10 @@ uint64_t horizontal(const int16_t* halves, const int16_t* ones, uint32_t width) 
         even = hn::Add(even, e);
         odd = hn::Add(odd, o);
     }
-    const auto widen = [&](VI32 v) HWY_ATTR { return hn::Add(hn::And(hn::BitCast(du64, v), hn::Set(du64, 0xffffffffu)), hn::ShiftRight<32>(hn::BitCast(du64, v))); };
+    const auto widen = [&](VI32 v) HWY_ATTR {
+        const VU64 pairs = hn::BitCast(du64, v);
+        return hn::Add(hn::And(pairs, hn::Set(du64, 0xffffffffu)), hn::ShiftRight<32>(pairs));
+    };
     return hn::GetLane(hn::SumOfLanes(du64, hn::Add(widen(even), widen(odd))));
 }
 
@@ -154,7 +159,8 @@ uint64_t sum_rows(const PlaneView& current, const PlaneView& earlier, uint32_t y
 }
 
 uint64_t Sum(const PlaneView& current, const PlaneView& earlier, uint32_t y0, uint32_t y1, int16_t* scratch) {
-    return current.depth == 8 ? sum_rows<8>(current, earlier, y0, y1, scratch) : current.depth == 16 ? sum_rows<16>(current, earlier, y0, y1, scratch) : sum_rows<0>(current, earlier, y0, y1, scratch);
+    const auto function = current.depth == 8 ? &sum_rows<8> : current.depth == 16 ? &sum_rows<16> : &sum_rows<0>;
+    return function(current, earlier, y0, y1, scratch);
 }
 
 }  // namespace

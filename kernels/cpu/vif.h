@@ -30,17 +30,18 @@ struct VifRows {
 
 // Where rows lie while they are worked on: it stays in the second-level cache.
 struct alignas(64) VifScratch {
-    // Samples and products of one tile, two rows in pairs: those of ref, main, then the products ref * ref, main * main, ref * main, the last three as upper and lower halves if a
+    // Samples and products of one tile, two rows in pairs: ref, main, then ref * ref, main * main, ref * main, the last three as upper and lower halves if a
     // sample has more than 8 bits. Values are less 32768 where 16 bits with a sign would not hold them.
     int16_t pairs[8][kVifWindow / 2][2 * kVifTile + 32];
-    // Vertical results of one tile, all less 32768: means of ref and main; products as upper and lower halves. The first tile's columns begin behind the margin.
+    // Vertical results of one tile, all less 32768: means of ref and main; products as upper and lower halves. Columns of the tile begin behind the margin,
+    // which has the last ones of the tile before.
     int16_t vertical[kVifRows][8][kVifMargin + kVifTile + 2 * kVifMargin];
 };
 
 struct VifKernels {
     // Row y of the next scale from the rows around 2 y, 2 * vif_half(scale + 1) + 1 of them. `scratch`: room for a row with margins.
     void (*shrink)(const VifScale& s, const VifRows& rows, int16_t* scratch, uint16_t* out);
-    // Adds the sums of `count` rows, at most kVifRows, to kVifSums words. The rows begin vif_half() above the first; there are 2 * vif_half() more than `count`, rounded up to even.
+    // Adds the sums of `count` rows, at most kVifRows, to kVifSums words. The window begins vif_half() rows above the first of them; all its rows may be read.
     void (*statistics)(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t count, double gain_limit, VifScratch& scratch, uint64_t* words);
 };
 

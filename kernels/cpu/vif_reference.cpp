@@ -55,7 +55,8 @@ std::vector<uint32_t> filter_means(const Plane& p, uint32_t kernel, uint32_t y, 
 
 // Vertically filtered products.
 std::vector<uint32_t> filter_products(const Plane& p, const Plane& q, uint32_t y, uint32_t scale, uint32_t depth) {
-    const std::vector<uint64_t> sums = filter_rows(scale, y, p.width, p.height, [&](uint32_t x, uint32_t row) { return uint64_t{p.row(row)[x]} * q.row(row)[x]; });
+    const auto product = [&](uint32_t x, uint32_t row) { return uint64_t{p.row(row)[x]} * q.row(row)[x]; };
+    const std::vector<uint64_t> sums = filter_rows(scale, y, p.width, p.height, product);
     std::vector<uint32_t> products(p.width);
     for (uint32_t x = 0; x < p.width; ++x) products[x] = vif_vertical_product(sums[x], scale, depth);
     return products;
@@ -74,9 +75,9 @@ Plane shrink(const Plane& plane, uint32_t scale, uint32_t depth) {
 void sum_scale(const Plane& ref, const Plane& main, uint32_t scale, uint32_t depth, double gain_limit, uint64_t* words) {
     VifTerms terms;
     for (uint32_t y = 0; y < ref.height; ++y) {
-        const std::vector<uint64_t> u1 = filter_columns(scale, filter_means(ref, scale, y, scale, depth)), u2 = filter_columns(scale, filter_means(main, scale, y, scale, depth));
-        const std::vector<uint64_t> p1 = filter_columns(scale, filter_products(ref, ref, y, scale, depth)), p2 = filter_columns(scale, filter_products(main, main, y, scale, depth));
-        const std::vector<uint64_t> p12 = filter_columns(scale, filter_products(ref, main, y, scale, depth));
+        const auto means = [&](const Plane& p) { return filter_columns(scale, filter_means(p, scale, y, scale, depth)); };
+        const auto products = [&](const Plane& p, const Plane& q) { return filter_columns(scale, filter_products(p, q, y, scale, depth)); };
+        const std::vector<uint64_t> u1 = means(ref), u2 = means(main), p1 = products(ref, ref), p2 = products(main, main), p12 = products(ref, main);
         for (uint32_t x = 0; x < ref.width; ++x) {
             const uint32_t m1 = static_cast<uint32_t>(u1[x]), m2 = static_cast<uint32_t>(u2[x]);
             vif_add(terms, vif_moment(p1[x], m1, m1), vif_moment(p2[x], m2, m2), vif_moment(p12[x], m1, m2), gain_limit, vif_log_table());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // VIF in SIMD. All filters are sums of products of 16-bit values, summed in pairs to 32 bits (pmaddwd): rows of two taps lie in pairs for the vertical pass,
-// columns lie in pairs by themselves for the horizontal one. 16-bit values without a sign are less 32768, and as taps sum up to 65536, so is every filtered value
-// less 2^31. Values of 32 bits are split into halves: with A and B the filtered upper and lower halves, the filtered value is 2^16 A + B, which is shifted term by
-// term without a carry. The rest of a sample is in binary64, as specified; integers there are exact.
+// columns lie in pairs by themselves for the horizontal one. 16-bit values without a sign are less 32768, and as taps sum up to 65536, so is every filtered
+// value less 2^31. Values of 32 bits are split into halves: with A and B the filtered upper and lower halves, the filtered value is 2^16 A + B, which is
+// shifted term by term without a carry. The rest of a sample is in binary64, as specified; integers there are exact.
 //
 // Sums of integers add in any order, so even and odd columns never come together again.
 #include <algorithm>
@@ -34,16 +34,16 @@ using VF64 = hn::Vec<DF64>;
 
 // ---- taps ------------------------------------------------------------------------------------------------------------
 
-// Loops over taps are unrolled.
+// Loops over taps: unrolled.
 #if defined(__clang__)
 #define EXACTVQ_TAP_LOOP _Pragma("clang loop unroll(full)")
 #else
 #define EXACTVQ_TAP_LOOP _Pragma("GCC unroll 16")
 #endif
 
-// Has the sum before it goes on. GCC would reorder additions, compute all products first, and have no registers for them.
+// Keeps a sum as it is. GCC would reorder the additions of an unrolled loop, compute all products first, and have no registers for them.
 HWY_INLINE void settle(VI32& sum) {
-#if HWY_ARCH_X86 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && (HWY_COMPILER_GCC || HWY_COMPILER_CLANG)
     asm("" : "+v"(sum.raw));
 #else
     static_cast<void>(sum);
@@ -168,7 +168,9 @@ HWY_NOINLINE void multiply(const VifScale& s, const VifRows& ref, const VifRows&
                 hn::Store(hn::InterleaveLower(a, b), d16, scratch.pairs[k][j] + at);
                 hn::Store(hn::InterleaveUpper(d16, a, b), d16, scratch.pairs[k][j] + at + lanes);
             };
-            const auto store_words = [&](uint32_t k, VU16 a, VU16 b, VI16 less) HWY_ATTR { store(k, hn::Xor(hn::BitCast(d16, a), less), hn::Xor(hn::BitCast(d16, b), less)); };
+            const auto store_words = [&](uint32_t k, VU16 a, VU16 b, VI16 less) HWY_ATTR {
+                store(k, hn::Xor(hn::BitCast(d16, a), less), hn::Xor(hn::BitCast(d16, b), less));
+            };
             store_words(0, r0, r1, centre);
             store_words(1, m0, m1, centre);
             const auto product = [&](uint32_t k, VU16 a0, VU16 b0, VU16 a1, VU16 b1) HWY_ATTR {
@@ -261,7 +263,9 @@ HWY_NOINLINE void vertical(const VifScale& s, uint32_t rows, uint32_t columns, V
             for (uint32_t x = 0; x < columns; x += lanes) {
                 const Sums<kCount> sums = filter_rows<kScale, kCount>(scratch.pairs[k][first / 2] + 2 * size_t{x}, start);
                 for (uint32_t r = 0; r < kCount; ++r) {
-                    const auto mean = [&](VI32 sum) HWY_ATTR { return kNarrow ? hn::ShiftRight<8>(sum) : kFull ? hn::ShiftRight<16>(sum) : hn::ShiftRightSame(sum, static_cast<int>(s.depth)); };
+                    const auto mean = [&](VI32 sum) HWY_ATTR {
+                        return kNarrow ? hn::ShiftRight<8>(sum) : kFull ? hn::ShiftRight<16>(sum) : hn::ShiftRightSame(sum, static_cast<int>(s.depth));
+                    };
                     hn::Store(join(mean(sums.lower[r]), mean(sums.upper[r])), d16, scratch.vertical[first + r][k] + kVifMargin + x);
                 }
             }
@@ -310,7 +314,8 @@ HWY_INLINE void filter_columns(const int16_t* a, const int16_t* b, VI32 start_a,
         EXACTVQ_TAP_LOOP
         for (uint32_t j = 0; j < PairTaps<kScale>::kPairs; ++j) {
             const VI16 even = factors(kPairTaps<kScale>.of[pass][j].first), odd = factors(kPairTaps<kScale>.of[pass][j].second);
-            const VI16 va = hn::LoadU(d16, a + 2 * j), wa = hn::LoadU(d16, a + lanes + 2 * j), vb = hn::LoadU(d16, b + 2 * j), wb = hn::LoadU(d16, b + lanes + 2 * j);
+            const VI16 va = hn::LoadU(d16, a + 2 * j), wa = hn::LoadU(d16, a + lanes + 2 * j);
+            const VI16 vb = hn::LoadU(d16, b + 2 * j), wb = hn::LoadU(d16, b + lanes + 2 * j);
             a0 = multiply_pairs(va, even, a0);
             a1 = multiply_pairs(va, odd, a1);
             a2 = multiply_pairs(wa, even, a2);
@@ -366,7 +371,8 @@ public:
         const hn::Half<DI32> half;
         const Logs a = logs(hn::LowerHalf(half, s1), hn::LowerHalf(half, s2), hn::LowerHalf(half, s12));
         const Logs b = logs(hn::UpperHalf(half, s1), hn::UpperHalf(half, s2), hn::UpperHalf(half, s12));
-        const VU32 denominator = upper_words(a.denominator, b.denominator), numerator = upper_words(a.numerator, b.numerator), noise = upper_words(a.noise, b.noise);
+        const VU32 denominator = upper_words(a.denominator, b.denominator), numerator = upper_words(a.numerator, b.numerator);
+        const VU32 noise = upper_words(a.noise, b.noise);
         // vif_log() in two parts: the line here, what is above it by scalar loads, which are faster than gathers.
         const VU32 offset = hn::Set(DU32(), (1023 << 11) + kVifNoiseLog);
         denominator_ = hn::Add(denominator_, hn::BitCast(d32, hn::Sub(hn::ShiftRight<9>(denominator), offset)));
@@ -445,7 +451,9 @@ HWY_NOINLINE void horizontal(const int16_t* vertical, uint32_t columns, double g
             for (size_t i = 0; i < kColumnSums; ++i) p[k][i] = hn::Add(p[k][i], hn::ShiftRight<16>(lower[i]));
         }
         for (size_t i = 0; i < kColumnSums; ++i) {
-            const auto moment = [&](VI32 product, VI32 a, VI32 b) HWY_ATTR { return hn::Sub(product, hn::BitCast(d32, multiply_round(hn::BitCast(du32, a), hn::BitCast(du32, b)))); };
+            const auto moment = [&](VI32 product, VI32 a, VI32 b) HWY_ATTR {
+                return hn::Sub(product, hn::BitCast(d32, multiply_round(hn::BitCast(du32, a), hn::BitCast(du32, b))));
+            };
             const VI32 s1 = moment(p[0][i], u1[i], u1[i]), s2 = moment(p[1][i], u2[i], u2[i]), s12 = moment(p[2][i], u1[i], u2[i]);
             if (HWY_LIKELY(columns - x >= 2 * lanes)) {
                 sums.add<true>(s1, s2, s12, 0);

@@ -43,7 +43,8 @@ VifStrip::VifStrip(const VifParameters& parameters, uint32_t width, uint32_t hei
         };
         need(scale.rows, 1, vif_half(i));
         if (i + 1 < kVifScales) need(scales_[i + 1].inputs, 2, vif_half(i + 1));
-        if (first <= last) scale.inputs = {static_cast<uint32_t>(std::max<int64_t>(first, 0)), static_cast<uint32_t>(std::min<int64_t>(last + 1, scale.s.height))};
+        if (first > last) continue;
+        scale.inputs = {static_cast<uint32_t>(std::max<int64_t>(first, 0)), static_cast<uint32_t>(std::min<int64_t>(last + 1, scale.s.height))};
     }
     size_t elements = 0;
     for (uint32_t i = 1; i < kVifScales; ++i) {

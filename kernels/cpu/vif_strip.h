@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// VIF of a strip of a pair, all scales at once: rows of a scale go into a ring as soon as those of the finer scale that they are made of are there, and leave it when
-// the statistics of the rows around them are done. Strips are independent; only a few rows around each are made twice, and no statistics.
+// VIF of a strip of a pair, all scales at once: rows of a scale go into a ring as soon as those of the finer scale that they are made of are there, and leave
+// it when the statistics of the rows around them are done. Strips are independent; only a few rows around each are made twice, and no statistics.
 #ifndef EXACTVQ_KERNELS_CPU_VIF_STRIP_H
 #define EXACTVQ_KERNELS_CPU_VIF_STRIP_H
 
