@@ -54,7 +54,7 @@ HWY_INLINE bool vertical(const PlaneView& current, const PlaneView& earlier, uin
     const DI32 d32;
     constexpr uint32_t kBytes = kDepth == 8 ? 1 : 2;
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const SampleReader<kBytes> read_current(current.step, current.shift, current.width), read_earlier(earlier.step, earlier.shift, earlier.width);
+    const SampleReader<kBytes> read_current(current.step, current.shift, current.depth, current.width), read_earlier(earlier.step, earlier.shift, earlier.depth, earlier.width);
     const uint8_t *current_rows[5], *earlier_rows[5];
     for (int32_t t = 0; t < 5; ++t) {
         const uint32_t row = mirrored(static_cast<int32_t>(y) + t - static_cast<int32_t>(kMotionHalf), current.height);

@@ -42,7 +42,7 @@ uint64_t motion_sum(const PlaneView& current, const PlaneView& earlier, uint32_t
         for (uint32_t x = 0; x < current.width; ++x) {
             for (int32_t t = 0; t < 5; ++t) {
                 const uint32_t from = mirrored(static_cast<int32_t>(y) + t - static_cast<int32_t>(kMotionHalf), current.height);
-                v[t] = static_cast<int32_t>(earlier.sample(x, from)) - static_cast<int32_t>(current.sample(x, from));
+                v[t] = static_cast<int32_t>(earlier.clean_sample(x, from)) - static_cast<int32_t>(current.clean_sample(x, from));
             }
             row[x] = motion_vertical(v, current.depth);
         }

@@ -23,7 +23,8 @@ namespace {
 template <uint32_t kBytes>
 class SampleReader {
 public:
-    SampleReader(uint32_t step, uint32_t shift, uint32_t readable) : shift_(static_cast<int>(shift)), step_(step), readable_(readable), whole_(0) {
+    SampleReader(uint32_t step, uint32_t shift, uint32_t depth, uint32_t readable)
+        : shift_(static_cast<int>(shift)), largest_((1u << depth) - 1), step_(step), readable_(readable), whole_(0) {
         const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(DU16()));
         if (step == kBytes && readable >= lanes) whole_ = readable - lanes + 1;
     }
@@ -37,7 +38,8 @@ private:
         if constexpr (kBytes == 1) {
             return hn::PromoteTo(DU16(), hn::LoadU(hn::Rebind<uint8_t, DU16>(), p));
         } else {
-            return hn::ShiftRightSame(hn::BitCast(DU16(), hn::LoadU(hn::Repartition<uint8_t, DU16>(), p)), shift_);
+            const VU16 samples = hn::ShiftRightSame(hn::BitCast(DU16(), hn::LoadU(hn::Repartition<uint8_t, DU16>(), p)), shift_);
+            return hn::And(samples, hn::Set(DU16(), static_cast<uint16_t>(largest_)));  // as PlaneView::clean_sample()
         }
     }
     // Pictures may end with their last sample, and other samples may lie between those of a plane.
@@ -49,7 +51,7 @@ private:
     }
 
     int shift_;
-    uint32_t step_, readable_;
+    uint32_t largest_, step_, readable_;
     uint32_t whole_;  // columns at which vectors may begin that are loaded at once
 };
 

@@ -15,7 +15,7 @@ uint32_t sample(const VifScale& s, const VifRows& rows, uint32_t i, uint32_t x) 
     if (s.depth == 8) return *p;
     uint16_t word;
     memcpy(&word, p, sizeof word);
-    return static_cast<uint32_t>(word) >> rows.shift;
+    return (static_cast<uint32_t>(word) >> rows.shift) & ((1u << s.depth) - 1);  // as PlaneView::clean_sample()
 }
 
 // The sum of taps times value(t).

@@ -83,8 +83,8 @@ HWY_INLINE VI16 factors(int32_t pair) { return hn::BitCast(DI16(), hn::Set(DI32(
 // ---- samples ---------------------------------------------------------------------------------------------------------
 
 template <uint32_t kBytes>
-SampleReader<kBytes> reader(const VifRows& rows) {
-    return {rows.step, rows.shift, rows.readable};
+SampleReader<kBytes> reader(const VifScale& s, const VifRows& rows) {
+    return {rows.step, rows.shift, s.depth, rows.readable};
 }
 
 // Less 32768 if samples fill 16 bits.
@@ -108,7 +108,7 @@ void shrink(const VifScale& s, const VifRows& rows, int16_t* filtered, uint16_t*
     const DI32 d32;
     constexpr uint32_t kHalf = vif_half(kScale);
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const SampleReader<kBytes> read = reader<kBytes>(rows);
+    const SampleReader<kBytes> read = reader<kBytes>(s, rows);
     const VI16 centre = centre_of(s.depth);
     const VI32 start = mean_start(s.depth);
     for (uint32_t x = 0; x < s.width; x += lanes) {
@@ -157,7 +157,7 @@ HWY_NOINLINE void multiply(const VifScale& s, const VifRows& ref, const VifRows&
     const DI16 d16;
     constexpr uint32_t kBytes = kNarrow ? 1 : 2;
     const uint32_t lanes = static_cast<uint32_t>(hn::Lanes(d16));
-    const SampleReader<kBytes> read_ref = reader<kBytes>(ref), read_main = reader<kBytes>(main);
+    const SampleReader<kBytes> read_ref = reader<kBytes>(s, ref), read_main = reader<kBytes>(s, main);
     const VI16 centre = centre_of(s.depth), sign = hn::Set(d16, INT16_MIN);
     for (uint32_t j = 0; j < pairs; ++j) {
         const uint8_t *ref_rows[2] = {ref.row[2 * j], ref.row[2 * j + 1]}, *main_rows[2] = {main.row[2 * j], main.row[2 * j + 1]};
