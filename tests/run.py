@@ -8,6 +8,7 @@
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -22,6 +23,7 @@ RESULTS = BUILD / "results"
 SHARED = PROJECT.parent / "shared"
 RELEASES = ["7.1", "8.1", "5.1", "9.0"]
 MODELS = {"EXACTVQ_MODELS": SHARED / "models"} if (SHARED / "models").is_dir() else {}
+SHARDED = {"parity-tests", "simt-parity-tests", "gate-tests"}
 LONG = {"7.1": {"EXACTVQ_SLOW": 1, "EXACTVQ_REPEAT": 200}}  # the long cases run with one release
 
 # Of machine code a short list; NVIDIA's is made where nvcc is installed.
@@ -52,13 +54,14 @@ def fail(what):
     print(f"FAILED: {what}")
 
 
-def collect(step, report, ok):
-    """Adds the counts of a JUnit report. A run that failed without saying so in its report is a failure too."""
+def collect(step, report, ok, shard=False):
+    """Adds the counts of a JUnit report, and returns how many tests it has. A run that failed without saying so in its report is a failure too."""
     failed = 0
     try:
         cases = list(ElementTree.parse(report).iter("testcase"))
     except (OSError, ElementTree.ParseError):
-        return fail(f"{step}: no report")
+        fail(f"{step}: no report")
+        return 0
     for case in cases:
         name = f"{step}: {case.get('classname', '')}.{case.get('name')}"
         skipped = case.find("skipped")
@@ -72,14 +75,23 @@ def collect(step, report, ok):
             skips.setdefault(reason[0] if reason else "no reason given", []).append(name)
         else:
             totals["passed"] += 1
-    if not cases or (not ok and not failed):
+    if (not cases and not shard) or (not ok and not failed):
         fail(f"{step}: the run failed")
+    return len(cases)
 
 
 def program(step, path, *args, timeout=1500, **environment):
-    report = RESULTS / f"{step.replace(' ', '-').replace('/', '-')}.xml"
-    ok = command(path, f"--gtest_output=xml:{report}", *args, timeout=timeout, **environment)
-    collect(step, report, ok)
+    """Runs a test program. The long ones, which are the work of one thread most of the time, are cut into shards that run at once."""
+    shards = min(4, len(os.sched_getaffinity(0))) if path.name in SHARDED else 1
+
+    def shard(index):
+        report = RESULTS / f"{step.replace(' ', '-').replace('/', '-')}{f'-{index}' if shards > 1 else ''}.xml"
+        cut = {"GTEST_TOTAL_SHARDS": shards, "GTEST_SHARD_INDEX": index} if shards > 1 else {}
+        return report, command(path, f"--gtest_output=xml:{report}", *args, timeout=timeout, **cut, **environment)
+
+    with concurrent.futures.ThreadPoolExecutor(shards) as pool:
+        if not sum([collect(step, report, ok, shards > 1) for report, ok in pool.map(shard, range(shards))]) and shards > 1:
+            fail(f"{step}: no test was run")
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------

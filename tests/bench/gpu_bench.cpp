@@ -211,10 +211,10 @@ int main(int argc, char** argv) try {
         }
         for (uint32_t depth : {8u, 10u}) {
             const Clip clip(runtime, make_format(w, h, depth, "420"));
-            for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif", "psnr+psnr_hvs+adm+vif"}) {
+            for (const char* metrics : {"psnr", "float_psnr", "psnr_hvs", "adm", "vif", "motion", "adm+vif+motion", "psnr+psnr_hvs+adm+vif+motion"}) {
                 const double device = frames_per_second(clip, metrics, true), system = frames_per_second(clip, metrics, false);
                 const std::string name = metrics;
-                const bool luma = name == "float_psnr" || name == "adm" || name == "vif";  // other planes stay where they are
+                const bool luma = name == "float_psnr" || name == "adm" || name == "vif" || name == "motion" || name == "adm+vif+motion";  // other planes stay where they are
                 const double rate = system * static_cast<double>(luma ? clip.luma_bytes : clip.bytes);
                 std::printf("%-10s %-5u %-28s %12.0f %12.0f %10.2f %9.0f%%\n", size.c_str(), depth, metrics, device, system, rate / 1e9, 100 * rate / bus);
                 std::fflush(stdout);
