@@ -38,7 +38,7 @@ struct Case {
 
 Case case_at(uint32_t n) {
     static const char* const chroma[] = {"420", "444", "422", "400"};
-    static const char* const metrics[] = {"psnr", "psnr_hvs", "adm", "float_psnr", "vif", "psnr+float_psnr+psnr_hvs+adm+vif", "psnr_hvs+adm"};
+    static const char* const metrics[] = {"psnr", "psnr_hvs", "adm", "float_psnr", "vif+motion", "psnr+float_psnr+psnr_hvs+adm+vif+motion", "psnr_hvs+motion"};
     const uint32_t depth = std::array<uint32_t, 4>{8, 10, 12, 9}[n % 4];
     return {33 + n * 97 % 700, 17 + n * 61 % 500, depth, chroma[n / 3 % 4], metrics[n % 7]};
 }
@@ -54,7 +54,7 @@ std::vector<std::pair<int, uint64_t>> score(const Case& c, uint32_t backend, uin
     const Geometry geometry = make_geometry(options.format);
     std::vector<std::unique_ptr<Picture>> pictures;
     std::vector<std::pair<exactvq_frame, exactvq_frame>> pairs;
-    for (uint32_t i = 0; i < 2; ++i) {
+    for (uint32_t i = 0; i < 4; ++i) {  // motion looks at neighbours
         const ContentPair samples = make_content(static_cast<Content>((seed + i) % static_cast<uint32_t>(Content::kCount)), geometry, seed + i);
         for (const Samples* planes : {samples.ref, samples.main})
             pictures.push_back(std::make_unique<Picture>(planes, geometry, static_cast<Layout>((seed + i) % static_cast<uint32_t>(Layout::kCount))));
@@ -145,6 +145,64 @@ TEST_F(Device, TwoSessionsAtOnce) {
     std::thread even(sessions, 0), odd(sessions, 1);
     even.join();
     odd.join();
+}
+
+// Frames that are on the device already, among them those that later frames look back at; each has a stream of its own that writes it.
+TEST_F(Device, ReadsFramesWhereTheyAre) {
+    gpu::CudaRuntime runtime{BackendConfig{}};
+    for (uint32_t depth : {8u, 10u}) {
+        SessionOptions options;
+        options.metrics = "psnr+psnr_hvs+adm+vif+motion+motion@five";
+        options.options = "five.motion_five_frame_window=1";
+        options.format = make_format(331, 203, depth, "420");
+        options.backend = EXACTVQ_BACKEND_CUDA;
+        const Geometry geometry = make_geometry(options.format);
+        std::vector<std::unique_ptr<Picture>> pictures;
+        std::vector<std::pair<exactvq_frame, exactvq_frame>> on_host, on_device;
+        std::vector<uint64_t> memory;
+        std::vector<gpu::CudaRuntime::Stream> streams;
+        {
+            const gpu::CudaRuntime::Scope scope(runtime);
+            for (uint32_t i = 0; i < 12; ++i) {
+                const ContentPair samples = make_content(static_cast<Content>(i % static_cast<uint32_t>(Content::kCount)), geometry, i);
+                exactvq_frame frames[2];
+                streams.push_back(runtime.create_stream());
+                for (uint32_t which = 0; which < 2; ++which) {
+                    pictures.push_back(std::make_unique<Picture>(which ? samples.main : samples.ref, geometry, Layout::kPlanar));
+                    frames[which] = pictures.back()->frame(options.format);
+                }
+                on_host.emplace_back(frames[0], frames[1]);
+                for (exactvq_frame& frame : frames) {
+                    frame.memory = EXACTVQ_MEMORY_CUDA;
+                    frame.stream = streams.back();
+                    for (uint32_t p = 0; p < geometry.planes; ++p) {
+                        const size_t row = size_t{geometry.plane[p].width} * (depth > 8 ? 2 : 1), pitch = (row + 511) / 256 * 256;
+                        memory.push_back(runtime.allocate(pitch * geometry.plane[p].height));
+                        runtime.upload(streams.back(), memory.back(), pitch, frame.plane[p].data, frame.plane[p].stride, row, geometry.plane[p].height);
+                        frame.plane[p].data = reinterpret_cast<const void*>(memory.back());
+                        frame.plane[p].stride = static_cast<ptrdiff_t>(pitch);
+                    }
+                }
+                on_device.emplace_back(frames[0], frames[1]);
+            }
+        }
+        std::vector<Scored> scored[2];
+        for (uint32_t device = 0; device < 2; ++device) {
+            options.backend = device ? EXACTVQ_BACKEND_CUDA : EXACTVQ_BACKEND_CPU;
+            options.memory = device ? EXACTVQ_MEMORY_CUDA : EXACTVQ_MEMORY_HOST;
+            exactvq_session* session;
+            ASSERT_EQ(open_session(options, &session), EXACTVQ_OK) << exactvq_error(session);
+            EXPECT_EQ(run_session(session, device ? on_device : on_host, scored[device]), EXACTVQ_OK) << exactvq_error(session);
+            exactvq_close(session);
+        }
+        ASSERT_EQ(scored[1].size(), on_host.size());
+        for (size_t n = 0; n < on_host.size(); ++n)
+            for (size_t i = 0; i < scored[0][n].scores.size(); ++i)
+                EXPECT_EQ(double_bits(scored[1][n].scores[i].value), double_bits(scored[0][n].scores[i].value)) << "depth " << depth << ", frame " << n << ", score " << i;
+        const gpu::CudaRuntime::Scope scope(runtime);
+        for (const auto stream : streams) runtime.destroy_stream(stream);
+        for (const uint64_t address : memory) runtime.free(address);
+    }
 }
 
 // Frames in device memory, so that it is not page-locked memory that ends first: some terabytes for the largest pictures and the longest queue.

@@ -11,7 +11,7 @@ import pytest
 
 from harness import complete, counts, filter_lines, raw, refused, run
 
-ALL = "metrics=psnr+psnr_hvs+adm"
+ALL = "metrics=psnr+psnr_hvs+adm+vif+motion"
 DEVICE = ["-init_hw_device", "cuda=c", "-filter_hw_device", "c"]
 
 # Formats of CUDA frames with the first release that has them; bytes of a pixel times two.

@@ -11,8 +11,8 @@ from harness import refused
 
 FAKE = Path(os.environ.get("EXACTVQ_FAKE_HIP_FOLDER", Path(__file__).resolve().parents[2] / "build/lib/tests"))
 SOURCE = "testsrc2=s=64x48:r=25:d=0.2,format=yuv420p"
-METRICS = "metrics=psnr+float_psnr+psnr_hvs+adm"
-ALL_BUT_PSNR_HVS = "metrics=psnr+float_psnr+adm"
+METRICS = "metrics=psnr+float_psnr+psnr_hvs+adm+vif+motion"
+ALL_BUT_PSNR_HVS = "metrics=psnr+float_psnr+adm+vif+motion"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from harness import raw, run
 from test_hip import hip  # noqa: F401  a fixture
 
 DEVICE = ["-init_hw_device", "vaapi=v:/dev/null", "-filter_hw_device", "v"]
-ALL = "metrics=psnr+psnr_hvs+adm:backend=hip"
+ALL = "metrics=psnr+psnr_hvs+adm+vif+motion:backend=hip"
 
 
 @pytest.fixture

@@ -82,7 +82,8 @@ protected:
             GTEST_SKIP() << "libamdhip64.so.7 is not the fake one: set LD_LIBRARY_PATH to its folder";
         options_.format = kFormat;
         options_.memory = EXACTVQ_MEMORY_DMABUF;
-        options_.metrics = "psnr+psnr_hvs";
+        options_.metrics = "psnr+psnr_hvs+motion+motion@five";  // motion reads earlier frames
+        options_.options = "five.motion_five_frame_window=1";
         options_.frames_in_flight = 2;
     }
     void TearDown() override {
@@ -240,6 +241,7 @@ TEST_F(DmaBuf, FailsAtEveryCall) {
     const exactvq_frame frames[2] = {in_dmabuf(a), in_dmabuf(b)};
     const std::vector<double> expected = on_cpu({{in_host(a), in_host(b)}, {in_host(b), in_host(a)}});
     options_.metrics = "psnr";
+    options_.options = "";
     const std::vector<double> psnr = values(options_, {{frames[0], frames[1]}, {frames[1], frames[0]}});  // checks the device, too
     const auto live = [&]() -> bool {
         exactvq_session* session;

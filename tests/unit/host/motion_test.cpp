@@ -224,6 +224,24 @@ TEST(Vmaf, SharesWithWhatWasAskedFor) {
     EXPECT_EQ(std::find(names.begin(), names.end(), "vmaf.vif_scale0"), names.end());
 }
 
+TEST(Vmaf, TakesOptionsOfItsMetrics) {
+    SessionOptions options;
+    options.metrics = "vmaf+adm";
+    options.options = "vmaf.model=" + kSmall + "|vmaf.features=adm.adm_enhn_gain_limit=1.5+vif.vif_skip_scale0=1|adm.adm_enhn_gain_limit=1.5|adm.adm_csf_mode=2";
+    std::vector<std::string> names;
+    run(options, 2, &names);
+    EXPECT_EQ(std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.find("adm3") != std::string::npos; }), 1) << "adm is the same then";
+    options.format = kFormat;
+    for (const auto& [features, sentence] : {std::pair<std::string, std::string>{"adm", "vmaf.features has 'adm': it takes metric.option=value, several separated by +"},
+                                             {"psnr.x=1", "psnr"}, {"adm.nope=1", "adm has no option 'nope'"}, {"adm.adm_csf_mode=9", "adm.adm_csf_mode cannot be '9'"}}) {
+        options.options = "vmaf.model=" + kSmall + "|vmaf.features=" + features;
+        exactvq_session* session;
+        EXPECT_NE(open_session(options, &session), EXACTVQ_OK) << features;
+        EXPECT_NE(std::string(exactvq_error(session)).find(sentence), std::string::npos) << exactvq_error(session);
+        exactvq_close(session);
+    }
+}
+
 TEST(Vmaf, HasNoScoreOfSmallPictures) {
     SessionOptions options;
     options.metrics = "";
