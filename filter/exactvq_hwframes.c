@@ -96,10 +96,8 @@ int ff_exactvq_may_be_dmabuf(enum AVPixelFormat format)
     return format == AV_PIX_FMT_VAAPI || format == AV_PIX_FMT_DRM_PRIME;
 }
 
-/** DRM's name of a layer, as drm_fourcc.h has it. */
-#define LAYER(a, b, c, d) MKTAG(a, b, c, d)
-
-/** Tells whether the layers are known to be the planes of the format, in their order. */
+/** Tells whether the layers, by their names in drm_fourcc.h, are known to be the
+ * planes of the format, in their order. */
 static int knows_layers(const AVDRMFrameDescriptor *drm, enum AVPixelFormat format,
                         const AVPixFmtDescriptor *desc)
 {
@@ -107,18 +105,18 @@ static int knows_layers(const AVDRMFrameDescriptor *drm, enum AVPixelFormat form
         enum AVPixelFormat format;
         uint32_t layer;
     } whole[] = {
-        { AV_PIX_FMT_NV12,    LAYER('N', 'V', '1', '2') },
-        { AV_PIX_FMT_NV16,    LAYER('N', 'V', '1', '6') },
-        { AV_PIX_FMT_P010,    LAYER('P', '0', '1', '0') },
-        { AV_PIX_FMT_P016,    LAYER('P', '0', '1', '6') },
-        { AV_PIX_FMT_P210,    LAYER('P', '2', '1', '0') },
-        { AV_PIX_FMT_YUV420P, LAYER('Y', 'U', '1', '2') },
-        { AV_PIX_FMT_YUV422P, LAYER('Y', 'U', '1', '6') },
-        { AV_PIX_FMT_YUV444P, LAYER('Y', 'U', '2', '4') },
+        { AV_PIX_FMT_NV12,    MKTAG('N', 'V', '1', '2') },
+        { AV_PIX_FMT_NV16,    MKTAG('N', 'V', '1', '6') },
+        { AV_PIX_FMT_P010,    MKTAG('P', '0', '1', '0') },
+        { AV_PIX_FMT_P016,    MKTAG('P', '0', '1', '6') },
+        { AV_PIX_FMT_P210,    MKTAG('P', '2', '1', '0') },
+        { AV_PIX_FMT_YUV420P, MKTAG('Y', 'U', '1', '2') },
+        { AV_PIX_FMT_YUV422P, MKTAG('Y', 'U', '1', '6') },
+        { AV_PIX_FMT_YUV444P, MKTAG('Y', 'U', '2', '4') },
     };
     int bytes     = desc->comp[0].step;
-    uint32_t one  = bytes == 1 ? LAYER('R', '8', ' ', ' ') : LAYER('R', '1', '6', ' ');
-    uint32_t two  = bytes == 1 ? LAYER('G', 'R', '8', '8') : LAYER('G', 'R', '3', '2');
+    uint32_t one  = bytes == 1 ? MKTAG('R', '8', ' ', ' ') : MKTAG('R', '1', '6', ' ');
+    uint32_t two  = bytes == 1 ? MKTAG('G', 'R', '8', '8') : MKTAG('G', 'R', '3', '2');
     int nb_planes = av_pix_fmt_count_planes(format);
 
     if (drm->nb_layers == 1 && drm->layers[0].nb_planes == nb_planes)

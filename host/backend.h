@@ -26,13 +26,18 @@ struct SharedFrame {
     uint32_t of_plane[3] = {};  // index of a buffer
 };
 
+// The reference of an earlier pair, which motion looks back at.
+struct EarlierFrame {
+    PlaneView luma;  // no data, and not shared: there is none
+    void* stream = nullptr;
+    std::optional<SharedFrame> shared;
+};
+
 struct FramePair {
-    PlanePair plane[3];  // the first Geometry::planes are used
+    PlanePair plane[3];                    // the first Geometry::planes are used
     std::optional<SharedFrame> shared[2];  // ref and main, where they are in shared buffers
-    void* stream[2] = {};  // of frames in device memory: who writes ref and main
-    PlaneView earlier[2];  // the reference's luma one and two pairs before this one; no data, and not shared: there is none
-    void* earlier_stream[2] = {};  // as stream and shared
-    std::optional<SharedFrame> earlier_shared[2];
+    void* stream[2] = {};                  // of frames in device memory: who writes ref and main
+    EarlierFrame earlier[2];               // one and two pairs before this one
     bool motion_only = false;  // only accumulators of kind kMotion are wanted, the words of the others are undefined
 };
 

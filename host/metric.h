@@ -28,8 +28,6 @@ struct MetricOutput {
 struct ScoreRequest {
     std::string metric, output;
     std::map<std::string, std::string> options;
-
-    bool same_instance(const ScoreRequest& other) const { return metric == other.metric && options == other.options; }
 };
 
 struct MetricAggregate {

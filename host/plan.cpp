@@ -2,14 +2,13 @@
 #include "host/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "host/error.h"
 
 namespace exactvq {
 namespace {
-
-constexpr uint32_t kMaxValues = 64;  // that a prediction takes
 
 // A prediction's label is the name of its score, which has no label.
 bool is_prediction(const MetricInfo& info) { return &info == &vmaf_info(); }
@@ -42,7 +41,7 @@ Plan::Plan(const exactvq_metric* metrics, size_t count, const Geometry& geometry
 Plan::Instance Plan::make_instance(const MetricInfo& info, const std::string& label, const exactvq_option* options, size_t count, const Geometry& geometry) {
     OptionValues values(info.name, info.options, options, count);
     std::unique_ptr<Metric> metric = info.make(values, geometry);
-    return {&info, label, std::move(values), std::move(metric), 0, {}, {}};
+    return {&info, label, std::move(values), std::move(metric), 0, {}, {}, {}, false};
 }
 
 void Plan::add(Instance instance) {
@@ -56,7 +55,7 @@ void Plan::add(Instance instance) {
         const std::string full = full_name(info, instance.label, output.name);
         for (const PlanOutput& other : outputs_)
             if (other.name == full) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + full + "' is asked for twice: give one of them a label (" + info.name + "@label)");
-        outputs_.push_back({full, full_name(info, instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name), is_prediction(info) ? "" : instance.label,
+        outputs_.push_back({full, full_name(info, instance.requested ? "" : instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name), is_prediction(info) ? "" : instance.label,
                             output.unavailable.empty() ? unavailable : output.unavailable, info.name, output.unit, output.log_rank});
     }
     for (const AccumulatorSpec& spec : metric.accumulators()) {
@@ -84,11 +83,9 @@ void Plan::add_requested(Instance& prediction, const Geometry& geometry) {
         if (found == instances_.end()) {
             // The first of a metric has no label; others, of models that bring their own options, have the model's name.
             const auto unlabelled = [&](const Instance& other) { return other.info == &info && other.label.empty(); };
-            const bool taken = std::any_of(instances_.begin(), instances_.end(), unlabelled);
-            if (taken) wanted.label = prediction.label.empty() ? prediction.info->name : prediction.label;
+            if (std::any_of(instances_.begin(), instances_.end(), unlabelled)) wanted.label = prediction.label.empty() ? prediction.info->name : prediction.label;
+            wanted.requested = true;
             add(std::move(wanted));
-            if (taken)  // libvmaf's names tell instances apart by their options
-                for (size_t i = instances_.back().first_output; i < outputs_.size(); ++i) outputs_[i].libvmaf_name = outputs_[i].libvmaf_name.substr(instances_.back().label.size() + 1);
             found = instances_.end() - 1;
         }
         const std::vector<MetricOutput>& outputs = found->metric->outputs();
@@ -96,20 +93,19 @@ void Plan::add_requested(Instance& prediction, const Geometry& geometry) {
         if (output == outputs.end()) throw Error(EXACTVQ_ERROR_UNSUPPORTED, "the model asks for " + request.output + ", which " + info.name + " does not give");
         prediction.sources.push_back(found->first_output + static_cast<size_t>(output - outputs.begin()));
     }
-    if (prediction.sources.size() > kMaxValues) throw Error(EXACTVQ_ERROR_UNSUPPORTED, "the model asks for more than " + std::to_string(kMaxValues) + " scores");
+    prediction.values.resize(prediction.sources.size());
 }
 
 void Plan::conclude(const uint64_t* const* words, uint32_t frames, bool scored, double* scores) {
     for (Instance& instance : instances_) {
         double* own = scores + instance.first_output;
         if (!instance.sources.empty()) {
-            double values[kMaxValues];
             bool known = scored;
             for (size_t i = 0; i < instance.sources.size(); ++i) {
-                values[i] = scores[instance.sources[i]];
-                known = known && values[i] == values[i];
+                instance.values[i] = scores[instance.sources[i]];
+                known = known && !std::isnan(instance.values[i]);
             }
-            if (known) instance.metric->predict(values, own);
+            if (known) instance.metric->predict(instance.values.data(), own);
             else std::fill_n(own, instance.metric->outputs().size(), std::numeric_limits<double>::quiet_NaN());
         } else if (scored || instance.metric->successors() > 0) {
             instance.metric->conclude(FrameWindow(words, frames, instance.offsets.data()), own);

@@ -56,6 +56,8 @@ private:
         size_t first_output = 0;
         std::vector<uint32_t> offsets;  // of the first word of each accumulator of the metric
         std::vector<size_t> sources;    // of a prediction: outputs
+        std::vector<double> values;     // theirs
+        bool requested = false;         // by a prediction: libvmaf's names have no label then, options tell instances apart
     };
 
     static Instance make_instance(const MetricInfo& info, const std::string& label, const exactvq_option* options, size_t count, const Geometry& geometry);

@@ -96,7 +96,7 @@ SharedFrame shared_frame(const exactvq_frame& frame, uint32_t planes, const std:
         snprintf(modifier, sizeof modifier, "0x%016" PRIx64, buffer.modifier);
         require(buffer.modifier == 0, "the " + name + " frame's layout (DRM format modifier " + modifier + ") is not linear: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
         // Not what the descriptor says: nothing may be read behind the end.
-        const off_t size = lseek(buffer.fd, 0, SEEK_END);
+        const off_t size = shared.buffer[index].size ? static_cast<off_t>(shared.buffer[index].size) : lseek(buffer.fd, 0, SEEK_END);
         require(size > 0, "the " + name + " frame's dma-buf does not tell its size: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
         require(buffer.size <= static_cast<uint64_t>(size), "the " + name + " frame's dma-buf has " + std::to_string(size) + " bytes, its description " + std::to_string(buffer.size));
         shared.buffer[index] = {buffer.fd, static_cast<uint64_t>(size)};
@@ -107,9 +107,10 @@ SharedFrame shared_frame(const exactvq_frame& frame, uint32_t planes, const std:
 
 // Of a plane whose data is an offset.
 void require_inside(const PlaneView& plane, uint64_t size, const std::string& name) {
-    const uint64_t row = (uint64_t{plane.width} - 1) * plane.step + plane.word_bytes();
-    const __int128 first = static_cast<__int128>(reinterpret_cast<uintptr_t>(plane.data)), last = first + static_cast<__int128>(plane.stride) * (plane.height - 1);
-    require(std::min(first, last) >= 0 && std::max(first, last) + row <= size, name + " reaches beyond its dma-buf of " + std::to_string(size) + " bytes");
+    const uint64_t row = (uint64_t{plane.width} - 1) * plane.step + plane.word_bytes(), offset = reinterpret_cast<uintptr_t>(plane.data);
+    const uint64_t stride = static_cast<uint64_t>(plane.stride), extent = (plane.stride < 0 ? 0 - stride : stride) * (plane.height - 1);  // make_view() bounds it
+    const bool inside = offset <= size && (plane.stride < 0 ? extent <= offset && row <= size - offset : extent <= size - offset && row <= size - offset - extent);
+    require(inside, name + " reaches beyond its dma-buf of " + std::to_string(size) + " bytes");
 }
 
 void release(const exactvq_frame& frame) {
@@ -215,11 +216,7 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
     slot.asked = index % subsample_ == 0 || plan_.needs_every_frame() ? Asked::kAll : plan_.successors() > 0 ? Asked::kMotion : Asked::kNothing;
     if (plan_.successors() > 0) {
         pair.motion_only = slot.asked == Asked::kMotion;
-        for (size_t i = 0; i < 2; ++i) {
-            pair.earlier[i] = earlier_[i].luma;
-            pair.earlier_stream[i] = earlier_[i].stream;
-            pair.earlier_shared[i] = earlier_[i].shared;
-        }
+        std::copy_n(earlier_, 2, pair.earlier);
         earlier_[1] = std::move(earlier_[0]);
         earlier_[0] = {pair.plane[0].ref, pair.stream[0], pair.shared[0]};
     }

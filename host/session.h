@@ -70,12 +70,7 @@ private:
     std::optional<ScoreStore> store_;
     std::vector<const uint64_t*> window_;  // words of the oldest slot and of those that its scores wait for
     std::vector<size_t> log_order_;         // outputs as libvmaf lists them
-    struct Earlier {
-        PlaneView luma;
-        void* stream = nullptr;
-        std::optional<SharedFrame> shared;
-    };
-    Earlier earlier_[2];  // of the reference, one and two pairs ago
+    EarlierFrame earlier_[2];  // one and two pairs ago
     clock_t first_score_ = 0, last_score_ = 0;
     std::optional<LogFile> log_file_;
     exactvq_log_format log_format_ = EXACTVQ_LOG_FORMAT_JSON;

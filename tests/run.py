@@ -153,7 +153,8 @@ def scripts():
 def sanitizer(name, options, steps):
     folder = BUILD / name
     if not (folder / "build.ninja").exists():
-        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Db_lundef=false", "-Dcuda=disabled", "-Dhip=disabled", *options):
+        if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=2", "-Ddebug=false", "-Dcpp_args=-g1",  # lines, no variables
+                       "-Db_lundef=false", "-Dcuda=disabled", "-Dhip=disabled", *options):
             return fail(f"{name}: meson setup")
     programs = [f"tests/{test}" for test, _, _ in steps] + ["tests/golden-gen"]  # the build of everything takes minutes more
     if not command("ninja", "-C", folder, *programs):

@@ -49,7 +49,7 @@ struct MotionBody {
         uint32_t sum = 0;  // of a block at most 2^28
         EXACTVQ_UNROLL
         for (uint32_t i = 0; i < kMotionStretch; ++i) {
-            const int32_t v = shifted(filter<int64_t>(window + i), 16);
+            const int32_t v = shifted(motion_filter(window + i), 16);
             if (y0 + row < height && x0 + first + i < width) sum += static_cast<uint32_t>(v < 0 ? -v : v);
         }
         sum = block_sum<P, kThreads>(sum, s.partial);
@@ -60,12 +60,6 @@ struct MotionBody {
 private:
     static constexpr uint32_t kWindow = kMotionRun + 2 * kMotionHalf;  // rows that a thread's rows are filtered from
     using Sum = std::conditional_t<kBytes, int32_t, int64_t>;  // of the vertical pass
-
-    template <class T>
-    EXACTVQ_DEVICE static T filter(const int32_t* x) {
-        constexpr int32_t middle = kMotionTaps[0], next = kMotionTaps[1], last = kMotionTaps[2];  // device code cannot index arrays of the host
-        return T{middle} * x[2] + T{next} * (x[1] + x[3]) + T{last} * (x[0] + x[4]);
-    }
 
     template <class T>
     EXACTVQ_DEVICE static int32_t shifted(T sum, uint32_t shift) {
@@ -83,7 +77,7 @@ private:
         if (y0 >= kMotionHalf && y0 + kMotionRows + kMotionHalf <= pair.ref.height) load<true>(pair, x, y, difference);  // the same for all threads
         else load<false>(pair, x, y, difference);
         EXACTVQ_UNROLL
-        for (uint32_t r = 0; r < kMotionRun; ++r) s.filtered[first + r][column] = shifted(filter<Sum>(difference + r), kBytes ? 8 : pair.ref.depth);
+        for (uint32_t r = 0; r < kMotionRun; ++r) s.filtered[first + r][column] = shifted(motion_filter<Sum>(difference + r), kBytes ? 8 : pair.ref.depth);
     }
 
     // Rows y and on of column x. kInside: all are inside the picture.

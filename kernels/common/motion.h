@@ -10,12 +10,13 @@
 namespace exactvq {
 
 inline constexpr uint32_t kMotionMinSide = 3;
-inline constexpr uint32_t kMotionHalf = 2;                           // taps on either side of the middle
-inline constexpr uint32_t kMotionTaps[3] = {26386, 16004, 3571};     // the middle one, its neighbours, theirs; their sum, with both sides, is 65536
+inline constexpr uint32_t kMotionHalf = 2;                                               // taps on either side of the middle
+inline constexpr int32_t kMotionMiddle = 26386, kMotionNear = 16004, kMotionFar = 3571;  // taps; their sum, with both sides, is 65536
 
-// Filters five neighbours. The order of the difference matters: the shift rounds down.
-EXACTVQ_HD int64_t motion_filter(const int32_t v[5]) {
-    return int64_t{kMotionTaps[0]} * v[2] + int64_t{kMotionTaps[1]} * (v[1] + v[3]) + int64_t{kMotionTaps[2]} * (v[0] + v[4]);
+// Filters five neighbours, in T: 32 bits suffice for differences of 8-bit samples. The order of the difference matters: the shift rounds down.
+template <class T = int64_t>
+EXACTVQ_HD T motion_filter(const int32_t* v) {
+    return T{kMotionMiddle} * v[2] + T{kMotionNear} * (v[1] + v[3]) + T{kMotionFar} * (v[0] + v[4]);
 }
 
 // A vertically filtered difference: `v` are samples of the earlier frame less those of the current one. At most 65535 in magnitude.

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/adm.h"
+#include "kernels/cpu/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/adm_rows.cpp"
@@ -524,9 +525,7 @@ HWY_EXPORT(SetAdmRows);
 
 AdmKernels adm_kernels(int64_t target) {
     AdmKernels kernels = plain_adm_kernels();
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    HWY_DISPATCH_TABLE(SetAdmRows)[chosen.GetIndex()](kernels);
+    for_target(HWY_DISPATCH_TABLE(SetAdmRows), target)(kernels);
     set_adm_transforms(target, kernels);
     return kernels;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/cpu/adm.h"
+#include "kernels/cpu/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/adm_transform.cpp"
@@ -284,9 +285,7 @@ namespace exactvq::cpu {
 HWY_EXPORT(SetAdmTransforms);
 
 void set_adm_transforms(int64_t target, AdmKernels& kernels) {
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    HWY_DISPATCH_TABLE(SetAdmTransforms)[chosen.GetIndex()](kernels);
+    for_target(HWY_DISPATCH_TABLE(SetAdmTransforms), target)(kernels);
 }
 
 }  // namespace exactvq::cpu

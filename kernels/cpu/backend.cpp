@@ -31,7 +31,7 @@ public:
         motion_only_ = pair.motion_only;
         for (size_t i = 0; i < jobs_.size(); ++i) {
             const bool motion = specs_[i].kind == AccumulatorKind::kMotion;
-            jobs_[i]->begin(motion ? PlanePair{pair.plane[0].ref, pair.earlier[specs_[i].motion_distance - 1]} : pair.plane[specs_[i].plane]);
+            jobs_[i]->begin(motion ? PlanePair{pair.plane[0].ref, pair.earlier[specs_[i].motion_distance - 1].luma} : pair.plane[specs_[i].plane]);
         }
         words_ = words;
         left_ = stripes_;

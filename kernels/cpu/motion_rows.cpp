@@ -5,6 +5,7 @@
 #include "kernels/cpu/motion.h"
 
 #include "kernels/common/motion.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/plain.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -26,8 +27,6 @@ MotionKernels MakeMotionKernels() { return plain_motion_kernels(); }
 #else
 namespace {
 
-constexpr int32_t kMiddle = kMotionTaps[0], kNear = kMotionTaps[1], kFar = kMotionTaps[2];
-
 HWY_INLINE VI16 factors(int32_t first, int32_t second) { return hn::BitCast(DI16(), hn::Set(DI32(), first | second * 65536)); }
 
 // Two vectors of columns, in the order in which interleaving 16-bit values makes them.
@@ -41,9 +40,9 @@ HWY_INLINE Interleaved add_rows(Interleaved sum, VI16 a, VI16 b, VI16 taps) {
 // Five rows; `start` is added.
 HWY_INLINE Interleaved filter_rows(const VI16 v[5], VI32 start) {
     Interleaved sum{start, start};
-    sum = add_rows(sum, v[0], v[1], factors(kFar, kNear));
-    sum = add_rows(sum, v[2], v[3], factors(kMiddle, kNear));
-    return add_rows(sum, v[4], hn::Zero(DI16()), factors(kFar, 0));
+    sum = add_rows(sum, v[0], v[1], factors(kMotionFar, kMotionNear));
+    sum = add_rows(sum, v[2], v[3], factors(kMotionMiddle, kMotionNear));
+    return add_rows(sum, v[4], hn::Zero(DI16()), factors(kMotionFar, 0));
 }
 
 // Vertically filtered differences v of a row as v >> 1 and v & 1. kDepth: 8, 16, or 0 for those between. False if all are zero.
@@ -81,8 +80,8 @@ HWY_INLINE bool vertical(const PlaneView& current, const PlaneView& earlier, uin
         } else {
             for (int t = 0; t < 5; ++t) v[t] = hn::BitCast(d16, hn::Sub(read_earlier(earlier_rows[t], x), read_current(current_rows[t], x)));
             if constexpr (kDepth == 8) {  // sums of two differences fit 16 bits, and so does the rounding
-                sum = add_rows({hn::Zero(d32), hn::Zero(d32)}, hn::Add(v[0], v[4]), hn::Add(v[1], v[3]), factors(kFar, kNear));
-                sum = add_rows(sum, v[2], one16, factors(kMiddle, 128));
+                sum = add_rows({hn::Zero(d32), hn::Zero(d32)}, hn::Add(v[0], v[4]), hn::Add(v[1], v[3]), factors(kMotionFar, kMotionNear));
+                sum = add_rows(sum, v[2], one16, factors(kMotionMiddle, 128));
             } else {
                 sum = filter_rows(v, half);
             }
@@ -116,8 +115,8 @@ struct Columns {
 HWY_INLINE Columns filter_columns(const int16_t* p, VI32 start) {
     const DI16 d16;
     const VI16 a = hn::LoadU(d16, p - 2), b = hn::LoadU(d16, p), c = hn::LoadU(d16, p + 2);
-    return {multiply_pairs(a, factors(kFar, kNear), multiply_pairs(b, factors(kMiddle, kNear), multiply_pairs(c, factors(kFar, 0), start))),
-            multiply_pairs(a, factors(0, kFar), multiply_pairs(b, factors(kNear, kMiddle), multiply_pairs(c, factors(kNear, kFar), start)))};
+    return {multiply_pairs(a, factors(kMotionFar, kMotionNear), multiply_pairs(b, factors(kMotionMiddle, kMotionNear), multiply_pairs(c, factors(kMotionFar, 0), start))),
+            multiply_pairs(a, factors(0, kMotionFar), multiply_pairs(b, factors(kMotionNear, kMotionMiddle), multiply_pairs(c, factors(kMotionNear, kMotionFar), start)))};
 }
 
 uint64_t horizontal(const int16_t* halves, const int16_t* ones, uint32_t width) {
@@ -179,9 +178,7 @@ namespace exactvq::cpu {
 HWY_EXPORT(MakeMotionKernels);
 
 MotionKernels motion_kernels(int64_t target) {
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    return HWY_DISPATCH_TABLE(MakeMotionKernels)[chosen.GetIndex()]();
+    return for_target(HWY_DISPATCH_TABLE(MakeMotionKernels), target)();
 }
 
 }  // namespace exactvq::cpu

@@ -139,49 +139,39 @@ private:
     float sum_ = 0.0f;
 };
 
-// One stripe a strip, each with its own rows.
-class AdmJob final : public PlaneJob {
+// One stripe a strip, each with its own rows; kWords sums.
+template <class Strip, uint32_t kWords>
+class StripJob final : public PlaneJob {
 public:
-    AdmJob(PlaneSize size, const AdmParameters& parameters, const Kernels& kernels, uint32_t strips)
-        : PlaneJob(strips, strips), partial_(size_t{strips} * kAdmWords) {
-        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(std::make_unique<AdmStrip>(parameters, size.width, size.height, i, strips, kernels.adm));
+    // make(i): strip i
+    template <class Make>
+    StripJob(uint32_t strips, const Make& make) : PlaneJob(strips, strips), partial_(size_t{strips} * kWords) {
+        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(make(i));
     }
 
-    void result(uint64_t* words) const override { std::copy_n(total_, kAdmWords, words); }
+    void result(uint64_t* words) const override { std::copy_n(total_, kWords, words); }
 
 private:
-    void reset() override { std::fill_n(total_, kAdmWords, 0); }
-    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kAdmWords]); }
+    void reset() override { std::fill_n(total_, kWords, 0); }
+    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kWords]); }
     void fold(uint32_t, uint32_t place) noexcept override {
-        for (uint32_t i = 0; i < kAdmWords; ++i) total_[i] += partial_[size_t{place} * kAdmWords + i];
+        for (uint32_t i = 0; i < kWords; ++i) total_[i] += partial_[size_t{place} * kWords + i];
     }
 
-    std::vector<std::unique_ptr<AdmStrip>> strips_;
+    std::vector<std::unique_ptr<Strip>> strips_;
     std::vector<uint64_t> partial_;
-    uint64_t total_[kAdmWords] = {};
+    uint64_t total_[kWords] = {};
 };
 
-// One stripe a strip, each with its own rows.
-class VifJob final : public PlaneJob {
-public:
-    VifJob(PlaneSize size, uint32_t depth, const VifParameters& parameters, const Kernels& kernels, uint32_t strips)
-        : PlaneJob(strips, strips), partial_(size_t{strips} * kVifWords) {
-        for (uint32_t i = 0; i < strips; ++i) strips_.push_back(std::make_unique<VifStrip>(parameters, size.width, size.height, depth, i, strips, kernels.vif));
-    }
+std::unique_ptr<PlaneJob> make_adm_job(PlaneSize size, const AdmParameters& parameters, const Kernels& kernels, uint32_t strips) {
+    return std::make_unique<StripJob<AdmStrip, kAdmWords>>(
+        strips, [&](uint32_t i) { return std::make_unique<AdmStrip>(parameters, size.width, size.height, i, strips, kernels.adm); });
+}
 
-    void result(uint64_t* words) const override { std::copy_n(total_, kVifWords, words); }
-
-private:
-    void reset() override { std::fill_n(total_, kVifWords, 0); }
-    void compute(uint32_t stripe, uint32_t place) noexcept override { strips_[stripe]->run(pair_, &partial_[size_t{place} * kVifWords]); }
-    void fold(uint32_t, uint32_t place) noexcept override {
-        for (uint32_t i = 0; i < kVifWords; ++i) total_[i] += partial_[size_t{place} * kVifWords + i];
-    }
-
-    std::vector<std::unique_ptr<VifStrip>> strips_;
-    std::vector<uint64_t> partial_;
-    uint64_t total_[kVifWords] = {};
-};
+std::unique_ptr<PlaneJob> make_vif_job(PlaneSize size, uint32_t depth, const VifParameters& parameters, const Kernels& kernels, uint32_t strips) {
+    return std::make_unique<StripJob<VifStrip, kVifWords>>(
+        strips, [&](uint32_t i) { return std::make_unique<VifStrip>(parameters, size.width, size.height, depth, i, strips, kernels.vif); });
+}
 
 // The pair: the reference's plane now, and an earlier one as main.
 class MotionJob final : public PlaneJob {
@@ -222,8 +212,8 @@ std::unique_ptr<PlaneJob> make_plane_job(const AccumulatorSpec& spec, const Geom
     case AccumulatorKind::kSse: return std::make_unique<SseJob>(size, kernels, workers);
     case AccumulatorKind::kRoundedSse: return std::make_unique<RoundedSseJob>(size, kernels, workers);
     case AccumulatorKind::kPsnrHvsSum: return std::make_unique<PsnrHvsJob>(size, spec, kernels, workers);
-    case AccumulatorKind::kAdm: return std::make_unique<AdmJob>(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
-    case AccumulatorKind::kVif: return std::make_unique<VifJob>(size, geometry.depth, spec.vif, kernels, vif_strips(size.height, workers, slots));
+    case AccumulatorKind::kAdm: return make_adm_job(size, spec.adm, kernels, adm_strips(spec.adm, workers, slots));
+    case AccumulatorKind::kVif: return make_vif_job(size, geometry.depth, spec.vif, kernels, vif_strips(size.height, workers, slots));
     case AccumulatorKind::kMotion: return std::make_unique<MotionJob>(size, kernels, workers);
     }
     return nullptr;

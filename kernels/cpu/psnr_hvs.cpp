@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/common/ordered_sum.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/plain.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -504,9 +505,7 @@ namespace exactvq::cpu {
 HWY_EXPORT(MakePsnrHvsKernels);
 
 PsnrHvsKernels psnr_hvs_kernels(int64_t target) {
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    return HWY_DISPATCH_TABLE(MakePsnrHvsKernels)[chosen.GetIndex()]();
+    return for_target(HWY_DISPATCH_TABLE(MakePsnrHvsKernels), target)();
 }
 
 }  // namespace exactvq::cpu

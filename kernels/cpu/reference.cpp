@@ -56,7 +56,7 @@ std::vector<uint64_t> words(const std::vector<AccumulatorSpec>& specs, const Fra
             vif(plane, spec.vif, words.data() + words.size() - kVifWords);
             break;
         case AccumulatorKind::kMotion: {
-            const PlaneView& earlier = pair.earlier[spec.motion_distance - 1];
+            const PlaneView& earlier = pair.earlier[spec.motion_distance - 1].luma;
             words.push_back(earlier.data ? motion(plane.ref, earlier) : 0);
             break;
         }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/common/sse.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/plain.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -218,9 +219,7 @@ namespace exactvq::cpu {
 HWY_EXPORT(MakeSseKernels);
 
 SseKernels sse_kernels(int64_t target) {
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    return HWY_DISPATCH_TABLE(MakeSseKernels)[chosen.GetIndex()]();
+    return for_target(HWY_DISPATCH_TABLE(MakeSseKernels), target)();
 }
 
 }  // namespace exactvq::cpu

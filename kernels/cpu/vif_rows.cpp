@@ -10,6 +10,7 @@
 
 #include "host/vif_log.h"
 #include "kernels/cpu/vif.h"
+#include "kernels/cpu/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/vif_rows.cpp"
@@ -34,8 +35,10 @@ using VF64 = hn::Vec<DF64>;
 
 // ---- taps ------------------------------------------------------------------------------------------------------------
 
-// Loops over taps: unrolled.
-#if defined(__clang__)
+// Loops over taps: unrolled. With checks of addresses GCC takes minutes for that.
+#if defined(__SANITIZE_ADDRESS__)
+#define EXACTVQ_TAP_LOOP
+#elif defined(__clang__)
 #define EXACTVQ_TAP_LOOP _Pragma("clang loop unroll(full)")
 #else
 #define EXACTVQ_TAP_LOOP _Pragma("GCC unroll 16")
@@ -529,9 +532,7 @@ namespace exactvq::cpu {
 HWY_EXPORT(MakeVifKernels);
 
 VifKernels vif_kernels(int64_t target) {
-    hwy::ChosenTarget chosen;
-    chosen.Update(target);
-    return HWY_DISPATCH_TABLE(MakeVifKernels)[chosen.GetIndex()]();
+    return for_target(HWY_DISPATCH_TABLE(MakeVifKernels), target)();
 }
 
 }  // namespace exactvq::cpu

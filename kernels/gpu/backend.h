@@ -7,6 +7,7 @@
 #define EXACTVQ_KERNELS_GPU_BACKEND_H
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <exception>
@@ -28,7 +29,9 @@ namespace exactvq::gpu {
 template <class Runtime>
 concept ImportsBuffers = requires(Runtime& runtime) { runtime.import_shared(0, 0); };
 
-struct NoImports {};
+struct NoImports {
+    struct Buffer {};
+};
 
 template <class Runtime>
 class GpuBackend final : public Backend {
@@ -82,6 +85,7 @@ public:
 
 private:
     using Address = typename Runtime::Address;
+    using BufferImports = std::conditional_t<ImportsBuffers<Runtime>, Imports<Runtime>, NoImports>;
 
     // Memory of a slot, freed with it.
     class Memory {
@@ -204,20 +208,27 @@ private:
         void find_shared([[maybe_unused]] FramePair& pair) {
             if constexpr (ImportsBuffers<Runtime>) {
                 const typename Runtime::Scope scope(runtime_);
-                const auto find = [&](PlaneView& view, const SharedFrame& frame, uint32_t plane) {
-                    const SharedFrame::Buffer& buffer = frame.buffer[frame.of_plane[plane]];
-                    wait_until_written(buffer.fd);
-                    const auto imported = backend_.imports_.get(runtime_, buffer);
-                    view.data = reinterpret_cast<const uint8_t*>(imported->address() + reinterpret_cast<uintptr_t>(view.data));
-                    shared_.push_back(imported);
+                const auto import = [this](const SharedFrame& frame) {
+                    std::array<Address, 4> begin{};
+                    for (size_t i = 0; i < begin.size(); ++i) {
+                        if (frame.buffer[i].size == 0) continue;
+                        wait_until_written(frame.buffer[i].fd);
+                        shared_.push_back(backend_.imports_.get(runtime_, frame.buffer[i]));
+                        begin[i] = shared_.back()->address();
+                    }
+                    return begin;
                 };
-                const PlanesRead& read = plan_.read;
-                for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
-                    if (pair.shared[0] && (read.pair[p] || (p == 0 && (read.earlier[0] || read.earlier[1])))) find(pair.plane[p].ref, *pair.shared[0], p);
-                    if (pair.shared[1] && read.pair[p]) find(pair.plane[p].main, *pair.shared[1], p);
+                const auto place = [](PlaneView& view, Address begin) { view.data = reinterpret_cast<const uint8_t*>(begin + reinterpret_cast<uintptr_t>(view.data)); };
+                for (uint32_t picture = 0; picture < 2; ++picture) {
+                    if (!pair.shared[picture]) continue;
+                    const auto begin = import(*pair.shared[picture]);
+                    for (uint32_t p = 0; p < config_.geometry.planes; ++p)
+                        place(picture ? pair.plane[p].main : pair.plane[p].ref, begin[pair.shared[picture]->of_plane[p]]);
                 }
-                for (uint32_t i = 0; i < 2; ++i)
-                    if (pair.earlier_shared[i] && read.earlier[i]) find(pair.earlier[i], *pair.earlier_shared[i], 0);
+                for (uint32_t i = 0; i < 2; ++i) {
+                    EarlierFrame& earlier = pair.earlier[i];
+                    if (plan_.read.earlier[i] && earlier.shared) place(earlier.luma, import(*earlier.shared)[earlier.shared->of_plane[0]]);
+                }
             }
         }
 
@@ -238,7 +249,7 @@ private:
                 if (config_.device_memory) {
                     for (void* producer : device.stream) runtime_.wait_for(stream_, produced_, producer);
                     for (uint32_t i = 0; i < 2; ++i)
-                        if (plan_.read.earlier[i] && device.earlier[i].data && device.earlier_stream[i] != device.stream[0]) runtime_.wait_for(stream_, produced_, device.earlier_stream[i]);
+                        if (plan_.read.earlier[i] && device.earlier[i].luma.data && device.earlier[i].stream != device.stream[0]) runtime_.wait_for(stream_, produced_, device.earlier[i].stream);
                 } else if (layout_.bytes() > 0) {
                     runtime_.upload(stream_, planes_, layout_.bytes(), staging_, static_cast<ptrdiff_t>(layout_.bytes()), layout_.bytes(), 1);
                 }
@@ -281,7 +292,7 @@ private:
         StagingLayout layout_;
         uint8_t* staging_ = nullptr;  // pinned: the pair, packed
         Address planes_ = 0;          // the same on the device
-        std::vector<std::shared_ptr<const void>> shared_;  // buffers that the pair lies in
+        std::vector<std::shared_ptr<const typename BufferImports::Buffer>> shared_;  // that the pair lies in
         std::atomic<uint32_t> next_stripe_{0}, working_{0};
 
         std::exception_ptr failure_;  // written before queued_
@@ -290,7 +301,7 @@ private:
 
     const BackendConfig config_;
     Runtime runtime_;
-    std::conditional_t<ImportsBuffers<Runtime>, Imports<Runtime>, NoImports> imports_;
+    BufferImports imports_;
     std::vector<std::unique_ptr<Slot>> slots_;
     std::unique_ptr<ThreadPool> pool_;  // copies frames of system memory
 };

@@ -25,8 +25,8 @@ public:
     // A buffer as the device sees it, for as long as somebody holds this.
     class Buffer {
     public:
-        Buffer(Runtime& runtime, const SharedFrame::Buffer& buffer)
-            : runtime_(runtime), file_(buffer.fd), identity_(identify(file_.get())), size_(buffer.size), memory_(runtime.import_shared(file_.get(), buffer.size)) {}
+        Buffer(Runtime& runtime, const SharedFrame::Buffer& buffer, const FileIdentity& identity)
+            : runtime_(runtime), file_(buffer.fd), identity_(identity), size_(buffer.size), memory_(runtime.import_shared(file_.get(), buffer.size)) {}
         ~Buffer() {
             try {
                 const typename Runtime::Scope scope(runtime_);
@@ -51,16 +51,15 @@ public:
     // Throws Error. Needs the runtime's scope.
     std::shared_ptr<const Buffer> get(Runtime& runtime, const SharedFrame::Buffer& wanted) {
         const FileIdentity identity = identify(wanted.fd);
+        if (!identity.unique) return std::make_shared<const Buffer>(runtime, wanted, identity);
         const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const auto& buffer) { return buffer->is(identity, wanted.size); });
-        if (known != kept_.end() && identity.unique) {
+        if (known != kept_.end()) {
             kept_.splice(kept_.begin(), kept_, known);
             return kept_.front();
         }
-        auto imported = std::make_shared<const Buffer>(runtime, wanted);
-        if (!identity.unique) return imported;
-        kept_.push_front(imported);
+        kept_.push_front(std::make_shared<const Buffer>(runtime, wanted, identity));
         if (kept_.size() > kKept) kept_.pop_back();
-        return imported;
+        return kept_.front();
     }
 
 private:

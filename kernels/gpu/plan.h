@@ -28,13 +28,13 @@ struct GpuLaunch {
     uint32_t motion_distance = 0;  // of motion, whose main is the reference so many pairs earlier; else 0
 
     // Whether it is queued for these frames.
-    bool wanted(const FramePair& frames) const { return motion_distance ? frames.earlier[motion_distance - 1].data != nullptr : !frames.motion_only; }
+    bool wanted(const FramePair& frames) const { return motion_distance ? frames.earlier[motion_distance - 1].luma.data != nullptr : !frames.motion_only; }
 
     void set(const FramePair& frames, uint64_t value) {
         std::memcpy(arguments.data() + mark + offsetof(Mark, value), &value, sizeof value);
         for (const Pair& pair : pairs) {
             PlanePair planes = frames.plane[pair.plane];
-            if (motion_distance) planes.main = frames.earlier[motion_distance - 1];
+            if (motion_distance) planes.main = frames.earlier[motion_distance - 1].luma;
             std::memcpy(arguments.data() + pair.offset, &planes, sizeof planes);
         }
     }

@@ -60,7 +60,7 @@ SelfCheck::SelfCheck(const BackendConfig& session) : config_(session) {
             view.stride = static_cast<ptrdiff_t>(size.width) * view.step;
         }
     }
-    pair_.earlier[0] = pair_.plane[0].main;
+    pair_.earlier[0].luma = pair_.plane[0].main;
 }
 
 void SelfCheck::run(Backend& backend) const {

@@ -53,9 +53,9 @@ StagingLayout::StagingLayout(const FramePair& pair, const Geometry& geometry, co
         }
     }
     for (uint32_t i = 0; i < 2; ++i) {
-        if (!read.earlier[i] || !pair.earlier[i].data) continue;
+        if (!read.earlier[i] || !pair.earlier[i].luma.data) continue;
         if (view_[0][0].pitch == 0 && !pair.shared[0]) view_[0][0] = pack(pair.plane[0].ref);
-        if (!pair.earlier_shared[i]) earlier_[i] = pack(pair.earlier[i]);
+        if (!pair.earlier[i].shared) earlier_[i] = pack(pair.earlier[i].luma);
     }
 }
 
@@ -88,7 +88,7 @@ FramePair StagingLayout::packed(uint64_t at) const {
     FramePair pair = pair_;
     for (uint32_t p = 0; p < 3; ++p)
         for (uint32_t picture = 0; picture < 2; ++picture) place(pair.plane[p].*kPictures[picture], view_[p][picture], at);
-    for (uint32_t i = 0; i < 2; ++i) place(pair.earlier[i], earlier_[i], at);
+    for (uint32_t i = 0; i < 2; ++i) place(pair.earlier[i].luma, earlier_[i], at);
     return pair;
 }
 

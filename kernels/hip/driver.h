@@ -29,8 +29,7 @@ enum Result : int {
     kInvalidDevice = 101,
     kInvalidImage = 200,
     kNoBinaryForGpu = 209,
-    kNotReady = 600,
-    kNotSupported = 801
+    kNotReady = 600
 };
 
 enum CopyKind : int { kHostToDevice = 1, kDeviceToHost = 2 };

@@ -137,7 +137,7 @@ void measure_motion(const Clip& clip, uint64_t pairs) {
     for (uint64_t i = 0; i < pairs; ++i) {
         FramePair pair;
         pair.plane[0] = {luma(i, 0), luma(i, 1)};
-        pair.earlier[0] = luma(i, 1);
+        pair.earlier[0].luma = luma(i, 1);
         uint64_t word = 0;
         backend->start(0, pair, &word);
         backend->wait(0);

@@ -7,6 +7,7 @@ EXACTVQ_SLOW=1                   run the tests marked slow too
 """
 
 import os
+import random
 import subprocess
 import threading
 from pathlib import Path
@@ -68,33 +69,50 @@ def coded(ff, clips):
     return ["-i", str(enc)], ["-i", str(src)]
 
 
+def build_library(target, source, *flags):
+    """A library for LD_PRELOAD from a source beside this file."""
+    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", *flags, "-I", str(HERE.parent.parent), "-I", str(HERE.parent.parent / "host/include"),
+                            "-o", str(target), str(HERE / source), "-ldl"], capture_output=True, text=True)
+    assert build.returncode == 0, f"g++ cannot build {source}:\n{build.stderr}"
+    return target
+
+
 @pytest.fixture(scope="session")
 def oom_library(tmp_path_factory):
-    """The library that makes memory run out, for LD_PRELOAD."""
-    target = tmp_path_factory.mktemp("oom") / "liboom.so"
-    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-o", str(target), str(HERE / "oom.cpp"), "-ldl"],
-                           capture_output=True, text=True)
-    assert build.returncode == 0, f"g++ cannot build the fault injection library:\n{build.stderr}"
-    return target
+    """The library that makes memory run out."""
+    return build_library(tmp_path_factory.mktemp("oom") / "liboom.so", "oom.cpp")
 
 
 @pytest.fixture(scope="session")
 def fake_cuda(tmp_path_factory):
-    """The driver without a GPU, for LD_PRELOAD. Its name lets dlopen() take it for the real one."""
-    target = tmp_path_factory.mktemp("fake") / "libcuda.so.1"
-    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-Wl,-soname,libcuda.so.1", "-I", str(HERE.parent.parent / "host/include"),
-                            "-o", str(target), str(HERE / "fake_cuda.cpp"), "-ldl"], capture_output=True, text=True)
-    assert build.returncode == 0, f"g++ cannot build the fake driver:\n{build.stderr}"
-    return target
+    """The driver without a GPU. Its name lets dlopen() take it for the real one."""
+    return build_library(tmp_path_factory.mktemp("fake") / "libcuda.so.1", "fake_cuda.cpp", "-Wl,-soname,libcuda.so.1")
 
 
 @pytest.fixture(scope="session")
 def fake_va(tmp_path_factory):
-    """libva without a GPU, for LD_PRELOAD."""
-    target = tmp_path_factory.mktemp("fake") / "fake_va.so"
-    build = subprocess.run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-I", str(HERE.parent.parent), "-o", str(target), str(HERE / "fake_va.cpp")], capture_output=True, text=True)
-    assert build.returncode == 0, f"g++ cannot build the fake libva:\n{build.stderr}"
-    return target
+    """libva without a GPU."""
+    return build_library(tmp_path_factory.mktemp("fake") / "fake_va.so", "fake_va.cpp")
+
+
+HALF_BYTES = {  # of a pixel
+    "gray": 2, "nv12": 3, "yuv420p": 3, "yuv444p": 6, "p010le": 6, "p016le": 6, "yuv444p16le": 12, "nv16": 4, "p210le": 8, "p216le": 8, "yuv422p": 4, "yuv420p10le": 6,
+    "yuv422p10le": 8, "yuv444p10le": 12, "yuv444p10msble": 12, "yuv444p12msble": 12, "p012le": 6, "p212le": 8,
+}
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory):
+    """noise(pix_fmt, seed): input of six random frames, every bit of every word included."""
+    folder = tmp_path_factory.mktemp("noise")
+
+    def make(pix_fmt, seed, size=(150, 90)):
+        path = folder / f"{pix_fmt}-{seed}-{size[0]}x{size[1]}.raw"
+        if not path.exists():
+            path.write_bytes(random.Random(seed).randbytes(size[0] * size[1] * HALF_BYTES[pix_fmt] // 2 * 6))
+        return raw(path, pix_fmt, *size)
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,11 @@
 """VAAPI frames and backend=hip, on any machine: fake_va.cpp stands in for libva, tests/hip/fake_hip.cpp for AMD's runtime, which imports its buffers."""
 
 import os
-import random
 import re
 
 import pytest
 
-from harness import raw, run
+from harness import run
 from test_hip import hip  # noqa: F401  a fixture
 
 DEVICE = ["-init_hw_device", "vaapi=v:/dev/null", "-filter_hw_device", "v"]
@@ -37,20 +36,6 @@ def uses(result):
 
 
 WARNING = re.compile(r"(main|reference) is [^\n]* in vaapi frames, which cannot be read in place: [^\n]*")
-HALF_BYTES = {"nv12": 3, "yuv420p": 3, "p010le": 6, "yuv444p": 6, "gray": 2}  # a pixel
-
-
-@pytest.fixture(scope="session")
-def noise(tmp_path_factory):
-    """noise(pix_fmt, seed): input of six random frames, every bit of every word included."""
-    folder = tmp_path_factory.mktemp("noise")
-
-    def make(pix_fmt, seed, width=150, height=90):
-        path = folder / f"{pix_fmt}-{seed}.raw"
-        path.write_bytes(random.Random(seed).randbytes(width * height * HALF_BYTES[pix_fmt] // 2 * 6))
-        return raw(path, pix_fmt, width, height)
-
-    return make
 
 
 @pytest.mark.parametrize("fmt", ["nv12", "p010le", "yuv444p", "gray"])

@@ -304,7 +304,7 @@ void run_frames(const Case& c, const fs::path& table, const Geometry& geometry, 
         if (refs.size() > 3) refs.pop_back();
         const Picture main_picture(main, geometry, Layout::kPlanar);
         FramePair pair = make_pair(refs[0], main_picture, geometry);
-        for (size_t i = 1; i < refs.size(); ++i) pair.earlier[i - 1] = refs[i].view(0);
+        for (size_t i = 1; i < refs.size(); ++i) pair.earlier[i - 1].luma = refs[i].view(0);
         for (Measurement* m : measurements) m->add(pair);
     }
     for (Measurement* m : measurements) m->finish();
@@ -509,7 +509,7 @@ std::map<std::string, uint64_t> motion_sums(const Geometry& geometry, const Plan
     config.accumulators[0].motion_distance = distance;
     FramePair pair;
     pair.plane[0] = {current, current};
-    pair.earlier[distance - 1] = earlier;
+    pair.earlier[distance - 1].luma = earlier;
     std::map<std::string, uint64_t> sums{{"reference", reference_words(config.accumulators, pair)[0]}};
     for (const BackendUnderTest& b : backends) {
         const std::unique_ptr<Backend> backend = b.make(config);
@@ -564,7 +564,7 @@ std::map<std::string, std::map<std::string, double>> motion_sequences(const std:
             refs.emplace_front(&ref, geometry, Layout::kPlanar);
             const Picture main_picture(&main, geometry, Layout::kPlanar);
             FramePair pair = make_pair(refs[0], main_picture, geometry);
-            for (size_t i = 1; i < std::min<size_t>(3, refs.size()); ++i) pair.earlier[i - 1] = refs[i].view(0);
+            for (size_t i = 1; i < std::min<size_t>(3, refs.size()); ++i) pair.earlier[i - 1].luma = refs[i].view(0);
             m.add(pair);
         }
         m.finish();

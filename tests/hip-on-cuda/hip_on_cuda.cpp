@@ -18,7 +18,7 @@
 namespace exactvq::hip {
 namespace {
 
-constexpr Result kUnknown{999};
+constexpr Result kUnknown{999}, kNotSupported{801};
 
 struct Gpu {
     cuda::Device device = 0;

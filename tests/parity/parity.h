@@ -76,8 +76,8 @@ public:
         const Picture ref(samples.ref, geometry_, ref_layout), main(samples.main, geometry_, main_layout);
         const Picture earlier(make_content(content, geometry_, seed + 1).main, geometry_, ref_layout);
         FramePair pair = make_pair(ref, main, geometry_);
-        if (seed % 8) pair.earlier[0] = main.view(0);  // of the first pair there is none
-        if (seed % 8 > 1) pair.earlier[1] = earlier.view(0);
+        if (seed % 8) pair.earlier[0].luma = main.view(0);  // of the first pair there is none
+        if (seed % 8 > 1) pair.earlier[1].luma = earlier.view(0);
         const std::vector<uint64_t> expected = reference_words(specs_, pair);
         for (size_t b = 0; b < backends_.size(); ++b) {
             std::vector<uint64_t> words(expected.size(), 0xdeadbeefdeadbeefu);

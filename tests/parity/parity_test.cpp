@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
+#include <string>
 
 #include "kernels/common/sse.h"
 #include "tests/parity/parity.h"
@@ -152,15 +154,40 @@ TEST(Parity, GarbageAboveTheDepth) {
     }
 }
 
-// adm has too many parameters for a full matrix: random options, sizes, depths, contents and layouts. EXACTVQ_ADM_CASES and EXACTVQ_ADM_SEED choose others.
-TEST(AdmParity, RandomOptionsSizesAndContents) {
-    const uint32_t cases = number_of("EXACTVQ_ADM_CASES", 4000 / stride()), seed = number_of("EXACTVQ_ADM_SEED", 1);
+using RandomBelow = std::function<uint32_t(uint32_t bound)>;
+
+// What one of many random cases compares; contents and layouts are random, too.
+struct RandomCase {
+    exactvq_format format;
+    std::vector<AccumulatorSpec> specs;
+    std::string text;  // for a failure
+};
+
+// `cases` of them. The environment variables EXACTVQ_<name>_CASES and EXACTVQ_<name>_SEED choose others.
+void check_random_cases(const std::string& name, uint32_t cases, const std::function<RandomCase(const RandomBelow&)>& make) {
+    cases = number_of(("EXACTVQ_" + name + "_CASES").c_str(), cases / stride());
+    const uint32_t seed = number_of(("EXACTVQ_" + name + "_SEED").c_str(), 1);
     std::printf("%u cases from seed %u\n", cases, seed);
     const auto backends = backends_under_test({1, 3});
     size_t compared = 0;
     for (uint32_t i = 0; i < cases; ++i) {
         uint32_t n = 0;
         const auto random = [&](uint32_t bound) { return hash(hash(seed, i), n++) % bound; };
+        const RandomCase c = make(random);
+        const Content content = content_at(random(1000));
+        const Layout ref_layout = layout_at(random(1000)), main_layout = layout_at(random(1000));
+        compared += Parity(c.format, backends, c.specs).check(content, ref_layout, main_layout, i);
+        if (testing::Test::HasFailure()) {
+            ADD_FAILURE() << "case " << i << " of seed " << seed << ": " << c.text;
+            return;
+        }
+    }
+    std::printf("%zu words compared\n", compared);
+}
+
+// adm has too many parameters for a full matrix: random options, sizes, depths, contents and layouts.
+TEST(AdmParity, RandomOptionsSizesAndContents) {
+    check_random_cases("ADM", 4000, [](const RandomBelow& random) -> RandomCase {
         const auto one_of = [&](std::initializer_list<const char*> list) { return std::string(list.begin()[random(static_cast<uint32_t>(list.size()))]); };
         const uint32_t small = random(3) ? 60 : 400, w = kAdmMinSide + random(small), h = kAdmMinSide + random(random(3) ? 60 : 300);
         const uint32_t depth = std::array<uint32_t, 10>{8, 8, 8, 9, 10, 10, 12, 14, 16, 16}[random(10)];
@@ -173,26 +200,13 @@ TEST(AdmParity, RandomOptionsSizesAndContents) {
                                 "|adm_ref_display_height=2160|adm_norm_view_dist=5", "|adm_ref_display_height=720|adm_norm_view_dist=5"});
         options += one_of({"", "", "", "|adm_skip_aim=1"}) + one_of({"", "", "", "|adm_skip_scale0=1"});
         const exactvq_format format = make_format(w, h, depth, "400");
-        const Content content = content_at(random(1000));
-        const Layout ref_layout = layout_at(random(1000)), main_layout = layout_at(random(1000));
-        compared += Parity(format, backends, {adm_accumulator(make_geometry(format), options)}).check(content, ref_layout, main_layout, i);
-        if (HasFailure()) {
-            ADD_FAILURE() << "case " << i << " of seed " << seed << ": " << options;
-            return;
-        }
-    }
-    std::printf("%zu words compared\n", compared);
+        return {format, {adm_accumulator(make_geometry(format), options)}, options};
+    });
 }
 
-// vif and motion: random parameters, sizes, depths, contents and layouts, widths around tiles. EXACTVQ_VIF_CASES and EXACTVQ_VIF_SEED choose others.
+// vif and motion: random parameters, sizes, depths, contents and layouts, widths around tiles.
 TEST(VifParity, RandomParametersSizesAndContents) {
-    const uint32_t cases = number_of("EXACTVQ_VIF_CASES", 3000 / stride()), seed = number_of("EXACTVQ_VIF_SEED", 1);
-    std::printf("%u cases from seed %u\n", cases, seed);
-    const auto backends = backends_under_test({1, 3});
-    size_t compared = 0;
-    for (uint32_t i = 0; i < cases; ++i) {
-        uint32_t n = 0;
-        const auto random = [&](uint32_t bound) { return hash(hash(seed, i), n++) % bound; };
+    check_random_cases("VIF", 3000, [](const RandomBelow& random) -> RandomCase {
         const uint32_t tile = std::array<uint32_t, 4>{0, 0, 240, 496}[random(4)];
         const uint32_t w = kVifMinSide + tile + random(60), h = kVifMinSide + random(random(3) ? 50 : 300), depth = std::array<uint32_t, 12>{8, 8, 8, 9, 10, 10, 11, 12, 13, 14, 15, 16}[random(12)];
         std::vector<AccumulatorSpec> specs(2);
@@ -200,15 +214,8 @@ TEST(VifParity, RandomParametersSizesAndContents) {
         specs[0].vif = {std::array<double, 6>{100, 100, 1, 1.37, 2, 64}[random(6)], random(5) == 0};
         specs[1].kind = AccumulatorKind::kMotion;
         specs[1].motion_distance = static_cast<uint8_t>(1 + random(2));
-        const Content content = content_at(random(1000));
-        const Layout ref_layout = layout_at(random(1000)), main_layout = layout_at(random(1000));
-        compared += Parity(make_format(w, h, depth, "400"), backends, specs).check(content, ref_layout, main_layout, i);
-        if (HasFailure()) {
-            ADD_FAILURE() << "case " << i << " of seed " << seed;
-            return;
-        }
-    }
-    std::printf("%zu words compared\n", compared);
+        return {make_format(w, h, depth, "400"), specs, "gain limit " + std::to_string(specs[0].vif.gain_limit)};
+    });
 }
 
 }  // namespace

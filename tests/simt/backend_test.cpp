@@ -32,8 +32,8 @@ public:
             pictures_.push_back(std::make_unique<Picture>(samples.ref, geometry, layout));
             pictures_.push_back(std::make_unique<Picture>(samples.main, geometry, layout));
             pairs.push_back(make_pair(*pictures_[2 * seed], *pictures_[2 * seed + 1], geometry));
-            if (seed > 0) pairs.back().earlier[0] = pairs[seed - 1].plane[0].ref;
-            if (seed > 1) pairs.back().earlier[1] = pairs[seed - 2].plane[0].ref;
+            if (seed > 0) pairs.back().earlier[0].luma = pairs[seed - 1].plane[0].ref;
+            if (seed > 1) pairs.back().earlier[1].luma = pairs[seed - 2].plane[0].ref;
             expected.push_back(reference_words(config.accumulators, pairs.back()));
         }
     }
@@ -198,8 +198,8 @@ TEST(GpuBackend, MotionOnly) {
             const auto backend = simt_backends(options)[layout % 2].make(config);
             for (uint32_t i = 0; i < 9; ++i) {
                 FramePair pair = material.pairs[i % 3];
-                if (i % 3 > 0) pair.earlier[0] = material.pairs[(i + 2) % 3].plane[0].ref;
-                if (i % 3 > 1) pair.earlier[1] = material.pairs[(i + 1) % 3].plane[0].ref;
+                if (i % 3 > 0) pair.earlier[0].luma = material.pairs[(i + 2) % 3].plane[0].ref;
+                if (i % 3 > 1) pair.earlier[1].luma = material.pairs[(i + 1) % 3].plane[0].ref;
                 pair.motion_only = i / 3 == 1;
                 const std::vector<uint64_t> expected = reference_words(config.accumulators, pair);
                 FramePair given = pair;

@@ -23,7 +23,7 @@ std::vector<size_t> differences(Planted fault, const exactvq_format& format, Con
     const ContentPair samples = make_content(content, geometry, 1);
     const Picture ref(samples.ref, geometry, Layout::kPlanar), main(samples.main, geometry, Layout::kPlanar);
     FramePair pair = make_pair(ref, main, geometry);
-    pair.earlier[0] = main.view(0);
+    pair.earlier[0].luma = main.view(0);
     const std::vector<uint64_t> expected = reference_words(specs, pair);
     std::vector<size_t> counts;
     gpu::SimtOptions options;
@@ -116,7 +116,7 @@ TEST(Gate, LostLaunches) {
     const ContentPair samples = make_content(Content::kTexture, geometry, 1);
     const Picture ref(samples.ref, geometry, Layout::kPlanar), main(samples.main, geometry, Layout::kPlanar);
     FramePair pair = make_pair(ref, main, geometry);
-    pair.earlier[0] = pair.earlier[1] = main.view(0);
+    pair.earlier[0].luma = pair.earlier[1].luma = main.view(0);
     BackendConfig config;
     config.geometry = geometry;
     config.accumulators = all_accumulators(geometry);

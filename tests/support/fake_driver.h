@@ -48,6 +48,8 @@ public:
         change(settings);
         symbol<void()>("fake_reset")();
     }
+    // Whether dlopen() finds this one under its own name (LD_LIBRARY_PATH).
+    bool is(const char* name) const { return library_ && dlopen(name, RTLD_NOW) == library_; }
     void clear() const { symbol<void()>("fake_clear")(); }
     void unset() const { unsetenv(variable_); }
 

@@ -52,7 +52,7 @@ TEST(VifFilters, AreSymmetricAndSumTo65536) {
     }
     EXPECT_EQ(vif_half(0), 8u);
     EXPECT_EQ(vif_half(3), 1u);
-    EXPECT_EQ(kMotionTaps[0] + 2 * (kMotionTaps[1] + kMotionTaps[2]), 65536u);
+    EXPECT_EQ(kMotionMiddle + 2 * (kMotionNear + kMotionFar), 65536);
 }
 
 // Largest and smallest sums.
