@@ -48,6 +48,7 @@
 #include "vf_exactvq_compat.h" /* before other headers of libavfilter */
 #include "exactvq_hwframes.h"
 #include "exactvq_pairing.h"
+#include "exactvq_shift.h"
 
 #define KEY_PREFIX "lavfi.exactvq."
 
@@ -55,11 +56,19 @@ enum { MAIN, REFERENCE, NB_INPUTS };
 
 static const char *const input_names[NB_INPUTS] = { "main", "reference" };
 
-enum Pool { POOL_MEAN, POOL_MIN, POOL_MAX, POOL_HARMONIC_MEAN, NB_POOLS };
+enum Pool {
+    POOL_MEAN, POOL_MIN, POOL_MAX, POOL_HARMONIC_MEAN,
+    POOL_P1, POOL_P5, POOL_P10,
+    POOL_STDDEV, /* does not come first */
+    NB_POOLS
+};
 
 static const char *const pool_names[NB_POOLS] = {
-    "mean", "min", "max", "harmonic_mean"
+    "mean", "min", "max", "harmonic_mean", "p1", "p5", "p10", "stddev"
 };
+
+/** Log lines of more than 1023 bytes are cut; room for the prefix. */
+#define LINE_LENGTH 900
 
 enum { PAIRING_TIME,   PAIRING_INDEX };
 enum { RANGE_CHECK,    RANGE_IGNORE };
@@ -111,7 +120,9 @@ typedef struct ExactVQContext {
     int   async_depth;
     char *log_path;
     int   log_format;
+    int   log_precision;
     int   pool;
+    int   percentiles;
     int   subsample;
     int   range;
     int   bits;
@@ -124,10 +135,12 @@ typedef struct ExactVQContext {
     AVBufferRef        *cuda_device; ///< that the session works on, as long as it lives
     exactvq_output     *outputs;
     exactvq_score      *scores;
+    exactvq_pooled     *pooled;
     size_t              nb_outputs;
 
     Input          inputs[NB_INPUTS];
     ExactVQPairing pairing;
+    ExactVQShift   shift;
     AVFifo        *pending;
     uint64_t       nb_submitted;
     int64_t        end_pts;         ///< of the output, in its time base
@@ -168,11 +181,18 @@ static const AVOption exactvq_options[] = {
         CONSTANT("xml",  "XML",                   EXACTVQ_LOG_FORMAT_XML,  "log_fmt"),
         CONSTANT("csv",  "comma-separated values", EXACTVQ_LOG_FORMAT_CSV, "log_fmt"),
         CONSTANT("sub",  "MicroDVD subtitles",    EXACTVQ_LOG_FORMAT_SUB,  "log_fmt"),
-    { "pool", "set the value that comes first in the summary", OFFSET(pool), AV_OPT_TYPE_INT, { .i64 = POOL_MEAN }, POOL_MEAN, POOL_HARMONIC_MEAN, FLAGS, .unit = "pool" },
+    { "log_precision", "set how exact the numbers in that file are", OFFSET(log_precision), AV_OPT_TYPE_INT, { .i64 = 0 }, 0, EXACTVQ_LOG_FULL_PRECISION, FLAGS, .unit = "log_precision" },
+        CONSTANT("libvmaf", "as libvmaf writes them, six decimals",           0,                          "log_precision"),
+        CONSTANT("max",     "shortest decimals that read back the same double", EXACTVQ_LOG_FULL_PRECISION, "log_precision"),
+    { "pool", "set the value that comes first in the summary", OFFSET(pool), AV_OPT_TYPE_INT, { .i64 = POOL_MEAN }, POOL_MEAN, POOL_P10, FLAGS, .unit = "pool" },
         CONSTANT("mean",          "arithmetic mean", POOL_MEAN,          "pool"),
         CONSTANT("min",           "lowest value",    POOL_MIN,           "pool"),
         CONSTANT("max",           "highest value",   POOL_MAX,           "pool"),
         CONSTANT("harmonic_mean", "harmonic mean",   POOL_HARMONIC_MEAN, "pool"),
+        CONSTANT("p1",            "1st percentile",  POOL_P1,            "pool"),
+        CONSTANT("p5",            "5th percentile",  POOL_P5,            "pool"),
+        CONSTANT("p10",           "10th percentile", POOL_P10,           "pool"),
+    { "percentiles", "keep all scores for the percentiles in the summary", OFFSET(percentiles), AV_OPT_TYPE_BOOL, { .i64 = 1 }, 0, 1, FLAGS },
     { "subsample",   "score every n-th pair", OFFSET(subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, FLAGS },
     { "n_subsample", "score every n-th pair", OFFSET(subsample), AV_OPT_TYPE_INT, { .i64 = 1 }, 1, INT_MAX, FLAGS },
     { "range", "set what to do if the colour ranges differ", OFFSET(range), AV_OPT_TYPE_INT, { .i64 = RANGE_CHECK }, RANGE_CHECK, RANGE_IGNORE, FLAGS, .unit = "range" },
@@ -576,7 +596,8 @@ static int get_outputs(AVFilterContext *ctx)
     s->nb_outputs = exactvq_output_count(s->session);
     s->outputs    = av_calloc(s->nb_outputs, sizeof(*s->outputs));
     s->scores     = av_calloc(s->nb_outputs, sizeof(*s->scores));
-    if (!s->outputs || !s->scores)
+    s->pooled     = av_calloc(s->nb_outputs, sizeof(*s->pooled));
+    if (!s->outputs || !s->scores || !s->pooled)
         return AVERROR(ENOMEM);
 
     for (size_t i = 0; i < s->nb_outputs; i++) {
@@ -616,7 +637,7 @@ static int open_session(AVFilterContext *ctx)
         .subsample        = s->subsample,
         .log              = library_log,
         .log_opaque       = ctx,
-        .keep_scores      = !!s->log_path,
+        .keep_scores      = s->log_path || s->percentiles,
     };
     exactvq_status status;
     int ret;
@@ -629,7 +650,8 @@ static int open_session(AVFilterContext *ctx)
     if ((ret = get_outputs(ctx)) < 0)
         return ret;
     if (s->log_path &&
-        (status = exactvq_start_log(s->session, s->log_path, s->log_format)) < 0)
+        (status = exactvq_start_log(s->session, s->log_path, s->log_format,
+                                    s->log_precision | EXACTVQ_LOG_KEEP_PARTS)) < 0)
         return library_error(ctx, status);
 
     for (int i = 0; i < NB_INPUTS; i++)
@@ -671,15 +693,26 @@ static int set_scores(ExactVQContext *s, AVFrame *frame, int paired)
     return ret;
 }
 
-static double pooled_value(const exactvq_pooled *pooled, enum Pool pool)
+static int is_percentile(enum Pool pool)
+{
+    return pool >= POOL_P1 && pool <= POOL_P10;
+}
+
+/** @return whether there is such a value */
+static int pooled_value(const exactvq_pooled *pooled, enum Pool pool, double *value)
 {
     const double values[NB_POOLS] = {
         [POOL_MEAN]          = pooled->mean,
         [POOL_MIN]           = pooled->min,
         [POOL_MAX]           = pooled->max,
         [POOL_HARMONIC_MEAN] = pooled->harmonic_mean,
+        [POOL_P1]            = pooled->p1,
+        [POOL_P5]            = pooled->p5,
+        [POOL_P10]           = pooled->p10,
+        [POOL_STDDEV]        = pooled->stddev,
     };
-    return values[pool];
+    *value = values[pool];
+    return pooled->count && (!is_percentile(pool) || pooled->has_percentiles);
 }
 
 /** The name without the label, which stands at the head of the line: log lines
@@ -710,43 +743,52 @@ static int is_member(const ExactVQContext *s, const exactvq_output *output)
 }
 
 /** Appends all scores of a metric, outputs first to last - 1, pooled one way. */
-static int append_pool(ExactVQContext *s, AVBPrint *line, size_t first,
-                       size_t last, enum Pool pool)
+static void append_pool(const ExactVQContext *s, AVBPrint *text, size_t first,
+                        size_t last, enum Pool pool)
 {
-    int nb_values = 0;
+    double value;
 
     for (size_t i = first; i < last; i++) {
-        exactvq_pooled pooled = { .struct_size = sizeof(pooled) };
-        if (is_member(s, &s->outputs[i]) ||
-            exactvq_summary(s->session, i, &pooled) < 0 || !pooled.count)
+        if (is_member(s, &s->outputs[i]) || !pooled_value(&s->pooled[i], pool, &value))
             continue;
-        if (!nb_values++)
-            av_bprintf(line, "%s:", pool_names[pool]);
-        av_bprintf(line, " %s %f", short_name(&s->outputs[i]), pooled_value(&pooled, pool));
+        if (!text->len)
+            av_bprintf(text, "%s:", pool_names[pool]);
+        av_bprintf(text, " %s %f", short_name(&s->outputs[i]), value);
     }
-    return nb_values;
 }
 
+/** Prints a line for a metric, several if it is too long for one. */
 static void print_metric(AVFilterContext *ctx, size_t first, size_t last)
 {
     ExactVQContext *s = ctx->priv;
     const exactvq_output *output = &s->outputs[first];
-    AVBPrint line;
-    int nb_values;
+    AVBPrint line, values;
 
     av_bprint_init(&line, 0, AV_BPRINT_SIZE_UNLIMITED);
-    av_bprintf(&line, "%s%s%s ", output->metric, *output->label ? "@" : "", output->label);
-    nb_values = append_pool(s, &line, first, last, s->pool);
-    for (int pool = 0; pool < NB_POOLS; pool++) {
-        if (pool == s->pool)
+    av_bprint_init(&values, 0, AV_BPRINT_SIZE_UNLIMITED);
+    for (int i = -1; i < NB_POOLS; i++) {
+        enum Pool pool = i < 0 ? s->pool : i;
+        if (i == s->pool)
             continue;
-        av_bprintf(&line, " | ");
-        append_pool(s, &line, first, last, pool);
+        av_bprint_clear(&values);
+        append_pool(s, &values, first, last, pool);
+        if (!values.len)
+            continue;
+        /* Each line in one call, so that no other message comes between. */
+        if (line.len && line.len + values.len > LINE_LENGTH) {
+            av_log(ctx, AV_LOG_INFO, "%s\n", line.str);
+            av_bprint_clear(&line);
+        }
+        if (line.len)
+            av_bprintf(&line, " | %s", values.str);
+        else
+            av_bprintf(&line, "%s%s%s %s", output->metric, *output->label ? "@" : "",
+                       output->label, values.str);
     }
-    /* One call, so that no other message comes between. */
-    if (nb_values && av_bprint_is_complete(&line))
+    if (line.len && av_bprint_is_complete(&line))
         av_log(ctx, AV_LOG_INFO, "%s\n", line.str);
     av_bprint_finalize(&line, NULL);
+    av_bprint_finalize(&values, NULL);
 }
 
 /** Prints the values of the whole sequence, a line for each metric. */
@@ -780,13 +822,39 @@ static void print_aggregates(AVFilterContext *ctx)
 static void print_vmaf(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
-    exactvq_pooled pooled = { .struct_size = sizeof(pooled) };
+    double value;
     size_t i = 0;
 
     while (i < s->nb_outputs && strcmp(s->outputs[i].metric, "vmaf"))
         i++;
-    if (i < s->nb_outputs && exactvq_summary(s->session, i, &pooled) >= 0 && pooled.count)
-        av_log(ctx, AV_LOG_INFO, "VMAF score: %f\n", pooled_value(&pooled, s->pool));
+    if (i < s->nb_outputs && pooled_value(&s->pooled[i], s->pool, &value))
+        av_log(ctx, AV_LOG_INFO, "VMAF score: %f\n", value);
+}
+
+static void warn_shift(AVFilterContext *ctx)
+{
+    const ExactVQShift *shift = &((ExactVQContext *)ctx->priv)->shift;
+    int later = shift->candidate > 0;
+
+    av_log(ctx, AV_LOG_WARNING,
+           "from pair %"PRId64" on main fits the reference better with a shift of %+d frames: "
+           "if the videos do not start together, correct it, for example with "
+           "[%d:v]trim=start_frame=%d,setpts=PTS-STARTPTS\n",
+           shift->since, shift->candidate, later, later ? shift->candidate : -shift->candidate);
+}
+
+/** Pools everything before anything is written: it may lack memory. */
+static int pool_scores(AVFilterContext *ctx)
+{
+    ExactVQContext *s = ctx->priv;
+    exactvq_status status;
+
+    for (size_t i = 0; i < s->nb_outputs; i++) {
+        s->pooled[i].struct_size = sizeof(s->pooled[i]);
+        if ((status = exactvq_summary(s->session, i, &s->pooled[i])) < 0)
+            return library_error(ctx, status);
+    }
+    return 0;
 }
 
 static void print_summary(AVFilterContext *ctx)
@@ -803,6 +871,8 @@ static void print_summary(AVFilterContext *ctx)
     }
     print_aggregates(ctx);
     print_vmaf(ctx);
+    if (ff_exactvq_shift_end(&s->shift))
+        warn_shift(ctx);
     if (s->nb_disabled)
         snprintf(disabled, sizeof(disabled), ", disabled: %"PRId64, s->nb_disabled);
     av_log(ctx, AV_LOG_INFO,
@@ -819,10 +889,13 @@ static int report(AVFilterContext *ctx)
 {
     ExactVQContext *s = ctx->priv;
     exactvq_status status;
+    int ret;
 
     if (s->reported || s->failed || !s->session)
         return 0;
     s->reported = 1;
+    if ((ret = pool_scores(ctx)) < 0)
+        return ret;
     if (s->log_path && (status = exactvq_finish_log(s->session)) < 0)
         return library_error(ctx, status);
     print_summary(ctx);
@@ -1037,6 +1110,35 @@ static int submit(AVFilterContext *ctx, const exactvq_frame *frames)
     return 0;
 }
 
+/** Compares main with the neighbours of its partner, now and then. */
+static void look_for_shift(AVFilterContext *ctx, const Pending *pair,
+                           const exactvq_frame *frames)
+{
+    ExactVQContext *s = ctx->priv;
+    const AVFrame *held[NB_INPUTS]    = { pair->main, pair->reference };
+    AVFrame *copies[NB_INPUTS]        = { NULL };
+    exactvq_frame readable[NB_INPUTS] = { frames[MAIN], frames[REFERENCE] };
+    int needed[NB_INPUTS]             = { 0, 1 };
+    int ok = ff_exactvq_shift_needs(&s->shift, s->nb_submitted, &needed[MAIN]);
+
+    for (int i = 0; ok && i < NB_INPUTS; i++) {
+        if (!needed[i] || frames[i].memory == EXACTVQ_MEMORY_HOST)
+            continue;
+        /* Copying takes time, and not every dma-buf can be read by the CPU. */
+        s->shift.rare = 1;
+        ok = frames[i].memory == EXACTVQ_MEMORY_CUDA &&
+             ff_exactvq_copy_to_system(&copies[i], held[i]) >= 0;
+        if (ok) {
+            readable[i].memory = EXACTVQ_MEMORY_HOST;
+            fill_frame(&s->inputs[i], copies[i], &readable[i]);
+        }
+    }
+    if (ok && ff_exactvq_shift_add(&s->shift, &readable[REFERENCE], &readable[MAIN]))
+        warn_shift(ctx);
+    for (int i = 0; i < NB_INPUTS; i++)
+        av_frame_free(&copies[i]);
+}
+
 static int score_pair(AVFilterContext *ctx, const Pending *pair,
                       const exactvq_frame *frames)
 {
@@ -1047,6 +1149,7 @@ static int score_pair(AVFilterContext *ctx, const Pending *pair,
     note_range(&s->inputs[REFERENCE], ctx->inputs[REFERENCE], pair->reference);
     if ((ret = check_range(ctx, 1)) < 0)
         return ret;
+    look_for_shift(ctx, pair, frames);
     return submit(ctx, frames);
 }
 
@@ -1466,6 +1569,10 @@ static av_cold int init(AVFilterContext *ctx)
                "eof_action=repeat would score a frozen picture: use pass or endall\n");
         return AVERROR(EINVAL);
     }
+    if (is_percentile(s->pool) && !s->percentiles) {
+        av_log(ctx, AV_LOG_ERROR, "pool=%s needs percentiles=1\n", pool_names[s->pool]);
+        return AVERROR(EINVAL);
+    }
     if (s->bits && s->bits < 8) {
         av_log(ctx, AV_LOG_ERROR, "bits=%d is out of range: 8 to 16, or 0\n", s->bits);
         return AVERROR(EINVAL);
@@ -1532,6 +1639,7 @@ static av_cold void uninit(AVFilterContext *ctx)
     av_buffer_unref(&s->cuda_device);
     av_freep(&s->outputs);
     av_freep(&s->scores);
+    av_freep(&s->pooled);
 }
 
 static const AVFilterPad inputs[] = {

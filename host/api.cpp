@@ -160,9 +160,23 @@ exactvq_status exactvq_summary(const exactvq_session* s, size_t output, exactvq_
         if (output >= session.plan().outputs().size()) return bad_index(s, output, session.plan().outputs().size());
         require_size(pooled);
         const Pooling& p = session.pooling(output);
-        const size_t size = pooled->struct_size;
-        *pooled = {size, p.count(), 0, 0, 0, 0};
-        if (p.count() > 0) *pooled = {size, p.count(), p.mean(), p.min(), p.max(), p.harmonic_mean()};
+        exactvq_pooled result{};
+        result.struct_size = pooled->struct_size;
+        result.count = p.count();
+        if (p.count() > 0) {
+            result.mean = p.mean();
+            result.min = p.min();
+            result.max = p.max();
+            result.harmonic_mean = p.harmonic_mean();
+            result.stddev = p.stddev();
+            if (const std::vector<double> sorted = session.sorted_values(output); !sorted.empty()) {
+                result.has_percentiles = 1;
+                result.p1 = percentile(sorted, 1);
+                result.p5 = percentile(sorted, 5);
+                result.p10 = percentile(sorted, 10);
+            }
+        }
+        *pooled = result;
         return EXACTVQ_OK;
     });
 }
@@ -180,9 +194,9 @@ exactvq_status exactvq_get_aggregate(const exactvq_session* s, size_t index, exa
     });
 }
 
-exactvq_status exactvq_start_log(exactvq_session* s, const char* path, uint32_t format) {
+exactvq_status exactvq_start_log(exactvq_session* s, const char* path, uint32_t format, uint32_t flags) {
     return guarded(s, [&] {
-        usable(s).start_log(path, format);
+        usable(s).start_log(path, format, flags);
         return EXACTVQ_OK;
     });
 }

@@ -3,17 +3,8 @@
 // libvmaf's layout is fixed to the byte (tools cut it up by lines), so the text is written here and not by a JSON library.
 #include "host/score_log.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-
-#include "host/error.h"
 
 namespace exactvq {
 
@@ -39,7 +30,7 @@ std::string fixed(double value, int digits) {
 }
 
 // Six decimals, or sixteen where the fraction is smaller than they can show.
-std::string number(double value) {
+std::string libvmaf_number(double value) {
     if (!std::isfinite(value)) return fixed(value, 6);
     double fraction = std::fabs(value);
     fraction = fraction < 2147483648.0 ? fraction - std::trunc(fraction) : 1.0;
@@ -62,7 +53,13 @@ std::vector<NamedPool> pools(const Pooling& pooling) {
     return {{"min", pooling.min()}, {"max", pooling.max()}, {"mean", pooling.mean()}, {"harmonic_mean", pooling.harmonic_mean()}};
 }
 
-std::string json_number(double value) { return std::isfinite(value) ? number(value) : "null"; }
+std::string number(const ScoreLog& log, double value) {
+    if (!log.full_precision) return libvmaf_number(value);
+    char text[32];
+    return std::string(text, exactvq_format_double(value, text, sizeof text));
+}
+
+std::string json_number(const ScoreLog& log, double value) { return std::isfinite(value) ? number(log, value) : "null"; }
 
 // The frames that have at least one value.
 template <class Function>
@@ -104,7 +101,7 @@ void json(const ScoreLog& log, Text& text) {
         const char* comma = "\n";
         for (size_t i = 0; i < log.names.size(); ++i) {
             if (std::isnan(scores[i])) continue;
-            text << comma << "        \"" << log.names[i] << "\": " << json_number(scores[i]);
+            text << comma << "        \"" << log.names[i] << "\": " << json_number(log, scores[i]);
             comma = std::isfinite(scores[i]) ? ",\n" : ",";  // libvmaf breaks no line after null
         }
         text << "\n      }\n    }";
@@ -116,7 +113,7 @@ void json(const ScoreLog& log, Text& text) {
         text << separator << "    \"" << log.names[i] << "\": {";
         const char* comma = "\n";
         for (const NamedPool& pool : pools((*log.pooling)[i])) {
-            text << comma << "      \"" << pool.name << "\": " << json_number(pool.value);
+            text << comma << "      \"" << pool.name << "\": " << json_number(log, pool.value);
             comma = ",\n";
         }
         text << "\n    }";
@@ -125,7 +122,7 @@ void json(const ScoreLog& log, Text& text) {
     text << "\n  },\n  \"aggregate_metrics\": {";
     separator = "\n";
     for (const MetricAggregate& aggregate : log.aggregates) {
-        text << separator << "    \"" << aggregate.name << "\": " << json_number(aggregate.value);
+        text << separator << "    \"" << aggregate.name << "\": " << json_number(log, aggregate.value);
         separator = ",\n";
     }
     text << "\n  }\n}\n";
@@ -143,18 +140,18 @@ void xml(const ScoreLog& log, Text& text) {
         text << "    <frame ";
         attribute("frameNum", std::to_string(index));
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) attribute(log.names[i], number(scores[i]));
+            if (!std::isnan(scores[i])) attribute(log.names[i], number(log, scores[i]));
         text << "/>\n";
     });
     text << "  </frames>\n  <pooled_metrics>\n";
     for (size_t i = 0; i < log.names.size(); ++i) {
         text << "    <metric ";
         attribute("name", log.names[i]);
-        for (const NamedPool& pool : pools((*log.pooling)[i])) attribute(pool.name, number(pool.value));
+        for (const NamedPool& pool : pools((*log.pooling)[i])) attribute(pool.name, number(log, pool.value));
         text << "/>\n";
     }
     text << "  </pooled_metrics>\n  <aggregate_metrics ";
-    for (const MetricAggregate& aggregate : log.aggregates) attribute(aggregate.name, number(aggregate.value));
+    for (const MetricAggregate& aggregate : log.aggregates) attribute(aggregate.name, number(log, aggregate.value));
     text << "/>\n</VMAF>\n";
 }
 
@@ -165,7 +162,7 @@ void csv(const ScoreLog& log, Text& text) {
     for_each_listed(log, [&](uint64_t index, const double* scores) {
         text << std::to_string(index) << ",";
         for (size_t i = 0; i < log.names.size(); ++i)
-            text << (std::isnan(scores[i]) ? std::string() : number(scores[i])) << ",";  // libvmaf leaves the cell out, and what follows gets into wrong columns
+            text << (std::isnan(scores[i]) ? std::string() : number(log, scores[i])) << ",";  // libvmaf leaves the cell out, and what follows gets into wrong columns
         text << "\n";
     });
 }
@@ -174,13 +171,9 @@ void sub(const ScoreLog& log, Text& text) {
     for_each_listed(log, [&](uint64_t index, const double* scores) {
         text << "{" << std::to_string(index) << "}{" << std::to_string(index + 1) << "}frame: " << std::to_string(index) << "|";
         for (size_t i = 0; i < log.names.size(); ++i)
-            if (!std::isnan(scores[i])) text << log.names[i] << ": " << number(scores[i]) << "|";
+            if (!std::isnan(scores[i])) text << log.names[i] << ": " << number(log, scores[i]) << "|";
         text << "\n";
     });
-}
-
-[[noreturn]] void fail(const std::string& path, int error) {
-    throw Error(EXACTVQ_ERROR_IO, "cannot write the log '" + path + "': " + std::strerror(error));
 }
 
 }  // namespace
@@ -194,68 +187,6 @@ void render_log(const ScoreLog& log, exactvq_log_format format, const LogSink& s
     case EXACTVQ_LOG_FORMAT_SUB: sub(log, text); break;
     }
     text.flush();
-}
-
-LogFile::LogFile(const std::string& path) : path_(path) {
-    if (path == "-") {
-        fd_ = dup(STDOUT_FILENO);
-        if (fd_ < 0) fail(path, errno);
-        return;
-    }
-    struct stat info;
-    mode_t mode = 0666;
-    if (stat(path.c_str(), &info) == 0) {
-        if (S_ISDIR(info.st_mode)) fail(path, EISDIR);
-        if (access(path.c_str(), W_OK) != 0) fail(path, errno);
-        const bool special = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
-        if (!S_ISREG(info.st_mode) || special) {  // written directly: pipes, devices, open files
-            fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-            if (fd_ < 0) fail(path, errno);
-            return;
-        }
-        mode = info.st_mode & 07777;
-        if (char* target = realpath(path.c_str(), nullptr)) {  // a link stays a link
-            path_ = target;
-            std::free(target);
-        }
-    }
-    const size_t slash = path_.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
-    for (int n = 0; fd_ < 0; ++n) {
-        temporary_ = folder + ".exactvq" + std::to_string(getpid()) + "." + std::to_string(n);
-        fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd_ < 0 && errno != EEXIST) {
-            const int error = errno;
-            temporary_.clear();
-            fail(path, error);
-        }
-    }
-    if (mode != 0666 && fchmod(fd_, mode) != 0) {
-        // The old file's permissions are kept where the file system has any.
-    }
-}
-
-LogFile::~LogFile() {
-    if (fd_ >= 0) close(fd_);
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-}
-
-void LogFile::write(std::string_view text) {
-    for (size_t written = 0; written < text.size();) {
-        const ssize_t n = ::write(fd_, text.data() + written, text.size() - written);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) fail(path_, errno);
-        written += static_cast<size_t>(n);
-    }
-}
-
-void LogFile::finish() {
-    const int result = close(fd_);
-    fd_ = -1;
-    if (result != 0) fail(path_, errno);
-    if (temporary_.empty()) return;
-    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
-    temporary_.clear();
 }
 
 }  // namespace exactvq

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "exactvq/exactvq.h"
@@ -40,28 +39,13 @@ struct ScoreLog {
     const ScoreStore* store;
     const std::vector<Pooling>* pooling;
     std::vector<MetricAggregate> aggregates;
+    bool full_precision = false;  // the shortest decimals that read back as the same double, instead of libvmaf's six digits
 };
 
 // Takes the text piece by piece.
 using LogSink = std::function<void(std::string_view)>;
 
 void render_log(const ScoreLog& log, exactvq_log_format format, const LogSink& sink);
-
-// A file that appears under its name when it is complete, or not at all.
-class LogFile {
-public:
-    explicit LogFile(const std::string& path);  // throws Error if the path cannot be written; "-" is standard output
-    ~LogFile();                                 // removes what was not finished
-    LogFile(LogFile&& other) noexcept : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), fd_(std::exchange(other.fd_, -1)) {}
-    LogFile& operator=(LogFile&&) = delete;
-
-    void write(std::string_view text);  // throws Error
-    void finish();                      // gives the file its name; throws Error
-
-private:
-    std::string path_, temporary_;
-    int fd_ = -1;
-};
 
 }  // namespace exactvq
 

@@ -279,13 +279,28 @@ exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wai
     return EXACTVQ_OK;
 }
 
-void Session::start_log(const char* path, uint32_t format) {
+std::vector<double> Session::sorted_values(size_t output) const {
+    std::vector<double> values;
+    if (!store_) return values;
+    const size_t column = static_cast<size_t>(std::find(log_order_.begin(), log_order_.end(), output) - log_order_.begin());
+    values.reserve(store_->frames());
+    for (size_t frame = 0; frame < store_->frames(); ++frame)
+        if (const double value = store_->scores(frame)[column]; !std::isnan(value)) values.push_back(value);
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+void Session::start_log(const char* path, uint32_t format, uint32_t flags) {
     require(path && *path, "the log has no path");
     require(format <= EXACTVQ_LOG_FORMAT_SUB, "unknown log format " + std::to_string(format));
+    require(!(flags & ~uint32_t{EXACTVQ_LOG_FULL_PRECISION | EXACTVQ_LOG_KEEP_PARTS}), "unknown flags " + std::to_string(flags) + " of the log");
     require(store_.has_value(), "a log needs a session that keeps its scores (keep_scores)", EXACTVQ_ERROR_STATE);
     require(!log_file_, "a log was started already", EXACTVQ_ERROR_STATE);
-    log_file_.emplace(path);
+    log_file_.emplace(path, flags & EXACTVQ_LOG_KEEP_PARTS);
     log_format_ = static_cast<exactvq_log_format>(format);
+    log_full_precision_ = flags & EXACTVQ_LOG_FULL_PRECISION;
+    if (log_file_->is_part())
+        log(EXACTVQ_LOG_WARNING, "the log '" + std::string(path) + "' holds an earlier part of this run and is kept: what follows is written to '" + log_file_->path() + "'");
 }
 
 void Session::finish_log() {
@@ -301,6 +316,7 @@ void Session::finish_log() {
         pooling.push_back(pooling_[i]);
     }
     log.store = &*store_;
+    log.full_precision = log_full_precision_;
     log.pooling = &pooling;
     const std::vector<double> values = plan_.aggregate_values();
     for (size_t i = 0; i < values.size(); ++i) log.aggregates.push_back({plan_.aggregates()[i].name, values[i]});

@@ -12,6 +12,7 @@
 
 #include "exactvq/exactvq.h"
 #include "host/backend.h"
+#include "host/log_file.h"
 #include "host/plan.h"
 #include "host/pooling.h"
 #include "host/score_log.h"
@@ -35,8 +36,10 @@ public:
     void flush() { flushed_ = true; }
 
     const Pooling& pooling(size_t output) const { return pooling_[output]; }
+    // The values of a score in rising order; none if they are not kept.
+    std::vector<double> sorted_values(size_t output) const;
 
-    void start_log(const char* path, uint32_t format);
+    void start_log(const char* path, uint32_t format, uint32_t flags);
     void finish_log();
 
 private:
@@ -74,6 +77,7 @@ private:
     clock_t first_score_ = 0, last_score_ = 0;
     std::optional<LogFile> log_file_;
     exactvq_log_format log_format_ = EXACTVQ_LOG_FORMAT_JSON;
+    bool log_full_precision_ = false;
 
     std::string backend_name_;
     std::unique_ptr<Backend> backend_;  // destroyed first: it may still be reading frames and writing words

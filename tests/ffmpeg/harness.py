@@ -5,9 +5,11 @@ Nothing here knows how the filter works. The only sources are its manual entry a
 """
 
 import json
+import math
 import os
 import re
 import resource
+import statistics
 import subprocess
 import tempfile
 import threading
@@ -66,7 +68,7 @@ def parse_records(text):
     return records
 
 
-POOLS = ("mean", "min", "max", "harmonic_mean")
+POOLS = ("mean", "min", "max", "harmonic_mean", "p1", "p5", "p10", "stddev")  # as they follow each other in the summary
 COUNTS = re.compile(r"paired: (\d+), main without partner: (\d+), reference unused: (\d+)(?:, disabled: (\d+))?")
 POOL_LINE = re.compile(r"(\S+) (%s): (.*)" % "|".join(POOLS))
 AGGREGATE_LINE = re.compile(r"(\S+) aggregate: (.*)")
@@ -108,14 +110,13 @@ def parse_summaries(stderr):
         s = summaries.setdefault(instance, Summary())
         s.lines.append(text)
         if pool:
-            assert pool[1] not in s.pools, f"summary line of {pool[1]} is there twice"
             assert s.counts is None, "a summary line after the line of counts"
-            pools = {}
+            assert len(text) < 950, f"a log line that FFmpeg may cut: {len(text)} characters"
+            pools = s.pools.setdefault(pool[1], {})  # a long line goes on in another one
             for part in text[len(pool[1]) + 1:].split(" | "):
                 name, values = part.split(": ", 1)
                 assert name in POOLS and name not in pools, text
                 pools[name] = _pairs(values)
-            s.pools[pool[1]] = pools
         elif aggregate:
             assert aggregate[1] not in s.aggregates, f"aggregate line of {aggregate[1]} is there twice"
             s.aggregates[aggregate[1]] = _pairs(aggregate[2])
@@ -387,8 +388,16 @@ def significant(text):
     return re.sub(r"\D", "", text.lower().split("e")[0]).strip("0")
 
 
+def percentile(values, percent):
+    """Between the two nearest in rank, as numpy's."""
+    values = sorted(values)
+    rank = percent / 100 * (len(values) - 1)
+    low, high = values[int(rank)], values[min(int(rank) + 1, len(values) - 1)]
+    return low if low == high else low + (high - low) * (rank - int(rank))
+
+
 def pooled(values):
-    """mean, min, max, harmonic_mean by libvmaf's formulas: sequential sums."""
+    """mean, min, max, harmonic_mean by libvmaf's formulas: sequential sums; percentiles; standard deviation."""
     total = inverse = 0.0
     low = high = values[0]
     for v in values:
@@ -397,7 +406,8 @@ def pooled(values):
         low = v if v < low else low
         high = v if v > high else high
     harmonic = len(values) / inverse - 1.0 if inverse else float("inf")
-    return {"min": low, "max": high, "mean": total / len(values), "harmonic_mean": harmonic}
+    return {"mean": total / len(values), "min": low, "max": high, "harmonic_mean": harmonic, **{f"p{p}": percentile(values, p) for p in (1, 5, 10)},
+            "stddev": float("inf") if any(map(math.isinf, values)) else statistics.pstdev(values)}
 
 
 def read_json(path):

@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness import graph_escape, log_number, pooled, wait_for
+from harness import graph_escape, log_number, pooled, refused, wait_for
 
 ALL = "metrics=psnr+float_psnr+psnr_hvs:options=enable_mse=1"
 FORMATS = ["json", "xml", "csv", "sub"]
@@ -138,6 +138,38 @@ def test_parsers(ff, coded, tmp_path, fmt):
     assert len(got) == 25
     for a, b in zip(got, values):
         assert a == pytest.approx(b, rel=0, abs=1e-6)
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_full_precision(ff, coded, tmp_path, fmt):
+    """log_precision=max: the texts of the metadata, so every bit; nothing but the numbers is another."""
+    short, full = tmp_path / "short", tmp_path / "full"
+    run(ff, coded, fmt, short, "metrics=psnr_hvs+adm")
+    result = run(ff, coded, fmt, full, "metrics=psnr_hvs+adm:log_precision=max")
+    number = r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?"
+    assert re.sub(number, "#", masked(short.read_text())) == re.sub(number, "#", masked(full.read_text()))
+    want = [v for r in result.records for v in r.scores.values()]
+    if fmt == "json":
+        data = json.loads(full.read_text())
+        got = [v for f in data["frames"] for v in f["metrics"].values()]
+        for i, (name, pools) in enumerate(data["pooled_metrics"].items()):
+            values = [float(v) for v in want[i::len(data["pooled_metrics"])]]
+            assert pools == {p: pooled(values)[p] for p in POOLS}, name
+    elif fmt == "xml":
+        got = [v for f in ET.fromstring(full.read_text()).find("frames") for k, v in f.items() if k != "frameNum"]
+    elif fmt == "csv":
+        got = [v for line in full.read_text().splitlines()[1:] for v in line.split(",")[1:-1]]
+    else:
+        got = [v.split(": ")[1] for line in full.read_text().splitlines() for v in line.split("|")[1:-1]]
+    assert [float(v) for v in got] == [float(v) for v in want] and (fmt == "json" or got == want)
+
+
+def test_a_log_of_two_filters_is_refused(ff, coded, tmp_path):
+    path = tmp_path / "log.json"
+    graph = f"[0:v]split[a][b];[1:v]split[c][d];[a][c]exactvq=metrics=psnr:log_path={path}[o];[b][d]exactvq=metrics=psnr:log_path={path}[p]"
+    result = ff.run(*coded[0], *coded[1], "-lavfi", graph, "-map", "[o]", "-f", "null", "-", "-map", "[p]", "-f", "null", "-", check=False)
+    refused(result, str(path), "is being written already", "a name of its own", outputs=[path])
+    assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

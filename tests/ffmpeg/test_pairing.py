@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from harness import PREFIX, complete, counts, refused
+from harness import PREFIX, complete, counts, filter_lines, read_json, refused
 
 SIZE = "16x8"
 MSE = "metrics=psnr:options=enable_mse=1|enable_chroma=0"
@@ -192,6 +192,78 @@ def test_input_that_changes_in_mid_stream(ff, clips):
     assert all(r.value("mse_y") == 0 for r in rebuilt.records if r.scores)
     if len(rebuilt.records) < 50:
         assert "neither passed on nor scored" in rebuilt.err
+
+
+def sizes_in_a_row(ff, clips, rate=25):
+    """A video whose size changes after a second."""
+    parts = []
+    for size in ("96x64", "64x48"):
+        parts.append(clips / f"size{size}.mkv")
+        ff.run("-loglevel", "error", "-f", "lavfi", "-i", f"testsrc2=s={size}:r={rate}:d=1", "-vf", "format=yuv420p", "-c:v", "libx264", "-threads", "1", "-g", "1", "-crf", "20", parts[-1])
+    listing = clips / "sizes.txt"
+    listing.write_text("".join(f"file '{p}'\n" for p in parts))
+    return ["-f", "concat", "-safe", "0", "-i", str(listing)]
+
+
+def test_size_that_changes_in_mid_stream(ff, clips, tmp_path):
+    """FFmpeg builds the graph anew: the first part's log stays, the second part's gets a name of its own, and both are said."""
+    source = sizes_in_a_row(ff, clips)
+    log = tmp_path / "log.json"
+    log.write_text("of yesterday")
+    result = ff.score(source, source, f"{MSE}:log_path={log}", before_main="scale=80:60:flags=neighbor", before_ref="scale=80:60:flags=neighbor")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["log.json", "log.part2.json"], str(result)
+    frames = [len(read_json(tmp_path / name)["frames"]) for name in ("log.json", "log.part2.json")]
+    assert sum(frames) == len([r for r in result.records if r.scores]) and min(frames) > 10, str(result)
+    assert "neither passed on nor scored" in result.err or sum(frames) == 50
+    assert any("an earlier part of this run" in text and "log.part2.json" in text for _, text in filter_lines(result.err)), str(result)
+    assert len([text for _, text in filter_lines(result.err) if text.startswith("paired: ")]) == 2
+
+    # Sizes that differ when the graph is built anew are refused as at the start; what was measured stays.
+    for p in tmp_path.iterdir():
+        p.unlink()
+    result = ff.score(source, source, f"{MSE}:log_path={log}", check=None)
+    assert len(read_json(log)["frames"]) > 10, str(result)
+    assert result.rc != 0 or sum(len(read_json(p)["frames"]) for p in tmp_path.iterdir()) > 30, str(result)
+
+
+class TestHint:
+    """Main that fits another reference frame than its partner far better."""
+
+    SOURCE = "testsrc2=s=320x180:r=25:d=2,format=yuv420p"
+
+    @staticmethod
+    def hints(result):
+        return [text for _, text in filter_lines(result.err) if "fits the reference better" in text]
+
+    @pytest.mark.parametrize("by", [-2, -1, 1, 2])
+    @pytest.mark.parametrize("fmt", ["yuv420p", "p010le", "gray"])
+    def test_shift(self, ff, need_format, fmt, by):
+        need_format(fmt)
+        trim = f"trim=start_frame={abs(by)},setpts=PTS-STARTPTS,avgblur=2,format={fmt}"
+        result = ff.score(self.SOURCE, self.SOURCE, "metrics=psnr", before_main=trim if by > 0 else f"format={fmt}", before_ref=trim if by < 0 else f"format={fmt}")
+        assert len(self.hints(result)) == 1, str(result)
+        assert f"with a shift of {by:+d} frames" in self.hints(result)[0]
+        assert f"[{int(by > 0)}:v]trim=start_frame={abs(by)},setpts=PTS-STARTPTS" in self.hints(result)[0]
+        # What the hint says puts it right.
+        trim = f"trim=start_frame={abs(by)},setpts=PTS-STARTPTS"
+        both = {"before_main": f"{trim},format={fmt}", "before_ref": f"{trim},format={fmt}"}
+        assert not self.hints(ff.score(self.SOURCE, self.SOURCE, "metrics=psnr", **both))
+
+    def test_lost_frame_in_the_middle(self, ff):
+        lost = "select='not(eq(n,30))',setpts=N/25/TB"
+        result = ff.score("testsrc2=s=320x180:r=25:d=4,format=yuv420p", "testsrc2=s=320x180:r=25:d=4,format=yuv420p", "metrics=psnr", before_main=lost)
+        assert len(self.hints(result)) == 1 and "from pair 34 on" in self.hints(result)[0] and "shift of +1 " in self.hints(result)[0], str(result)
+
+    def test_one_short_overlap(self, ff):
+        assert len(self.hints(ff.score(self.SOURCE, self.SOURCE, "metrics=psnr", before_main="trim=start_frame=1:end_frame=9,setpts=PTS-STARTPTS"))) == 1
+
+    @pytest.mark.parametrize("before", ["avgblur=20", "noise=c0s=80:allf=t:c0_seed=1", "hflip", "negate"])
+    def test_none_for_bad_pictures(self, ff, before):
+        assert not self.hints(ff.score(self.SOURCE, self.SOURCE, "metrics=psnr", before_main=before))
+
+    def test_none_for_stills(self, ff):
+        still = "testsrc2=s=320x180:r=25:d=2,format=yuv420p,select='eq(n,0)',loop=49:1,setpts=N/25/TB"
+        assert not self.hints(ff.score(still, still, "metrics=psnr", before_main="trim=start_frame=1,setpts=PTS-STARTPTS,avgblur=2"))
 
 
 def test_trim_past_the_end(ff):

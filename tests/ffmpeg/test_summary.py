@@ -9,10 +9,9 @@ import time
 import pytest
 
 import oracle
-from harness import PREFIX, filter_lines, parse_summaries, pooled, read_json
+from harness import POOLS, PREFIX, filter_lines, parse_summaries, pooled, read_json, refused
 
 ALL = "metrics=psnr+float_psnr+psnr_hvs+adm"
-POOLS = ["mean", "min", "max", "harmonic_mean"]
 NAMES = {
     "psnr": ["psnr_y", "psnr_cb", "psnr_cr"],
     "float_psnr": ["float_psnr"],
@@ -26,26 +25,44 @@ def pools_of(records, names):
     return {pool: {n: "%.6f" % table[n][pool] for n in names} for pool in POOLS}
 
 
-@pytest.mark.parametrize("pool", [None] + POOLS)
+@pytest.mark.parametrize("pool", [None, *POOLS[:-1]])
 def test_pools(ff, coded, pool):
-    """One line a metric, all four pools of the records, the chosen one first, and the line of counts at the end."""
+    """All pools of the records, the chosen one first, and the line of counts at the end."""
     result = ff.score(*coded, ALL + (f":pool={pool}" if pool else ""))
     summary = result.summary
     assert list(summary.pools) == list(NAMES)
     for metric, names in NAMES.items():
         assert summary.pools[metric] == pools_of(result.records, names)
-        assert list(summary.pools[metric])[0] == (pool or "mean")
+        first = pool or "mean"
+        assert list(summary.pools[metric]) == [first, *(p for p in POOLS if p != first)]
         assert all(list(v) == names for v in summary.pools[metric].values())
     assert summary.lines[-1] == "paired: 25, main without partner: 0, reference unused: 0"
-    assert len(summary.lines) == 5
-    assert [t for _, t in filter_lines(result.err)][-5:] == summary.lines
+    assert len(summary.lines) == 6  # adm in two
+    assert [t for _, t in filter_lines(result.err)][-6:] == summary.lines
 
 
 def test_line_format(ff, coded):
     number = r"(?:\d+\.\d{6}|inf)"
-    for line in ff.score(*coded, ALL).summary.lines[:-1]:
+    for line in ff.score(*coded, "metrics=psnr+float_psnr+psnr_hvs").summary.lines[:-1]:
         values = rf"(?: [a-z_]+[0-3]? {number})+"
-        assert re.fullmatch(rf"[a-z_]+ mean:{values} \| min:{values} \| max:{values} \| harmonic_mean:{values}", line), line
+        assert re.fullmatch(r"[a-z_]+ " + r" \| ".join(f"{pool}:{values}" for pool in POOLS), line), line
+
+
+def test_long_lines_are_split(ff, coded):
+    """FFmpeg cuts lines of more than 1023 bytes."""
+    result = ff.score(*coded, "metrics=adm:options=debug=1")
+    names = list(result.records[0].scores)
+    assert len(names) == 18 and result.summary.pools == {"adm": pools_of(result.records, names)}
+    assert len(result.summary.lines) > 3
+
+
+def test_without_percentiles(ff, coded):
+    """Constant memory instead of percentiles."""
+    result = ff.score(*coded, "metrics=psnr:percentiles=0")
+    assert result.summary.pools == {"psnr": {p: v for p, v in pools_of(result.records, NAMES["psnr"]).items() if p not in ("p1", "p5", "p10")}}
+    refused(ff.score(*coded, "metrics=psnr:percentiles=0:pool=p5", check=False), "pool=p5", "percentiles=1")
+    refused(ff.score(*coded, "metrics=psnr:pool=stddev", check=False), "stddev", own=False)
+    refused(ff.score(*coded, "metrics=psnr:pool=p50", check=False), "p50", own=False)
 
 
 def test_summary_of_optional_scores(ff, coded):
@@ -61,7 +78,7 @@ def test_infinite_scores(ff):
     result = ff.score(source, source, ALL)
     for pool in POOLS:
         assert set(result.summary.pools["psnr_hvs"][pool].values()) == {"inf"}
-        assert set(result.summary.pools["psnr"][pool].values()) == {"60.000000"}
+        assert set(result.summary.pools["psnr"][pool].values()) == {"0.000000" if pool == "stddev" else "60.000000"}
     assert "nan" not in result.err.lower().replace("nanosec", "")
 
 
@@ -132,7 +149,7 @@ def test_each_line_is_one_message(ff, coded):
     for name, text in filter_lines(result.err):
         by_instance.setdefault(name, []).append(text)
     a, b = by_instance.values()
-    assert a == b and len(a) == 6
+    assert a == b and len(a) == 7
 
 
 def test_instance_name(ff, coded):
@@ -143,7 +160,7 @@ def test_instance_name(ff, coded):
 
 def test_help(ff):
     text = ff.run("-h", "filter=exactvq").out.decode()
-    for option in ("metrics", "options", "backend", "device", "threads", "async_depth", "log_path", "log_fmt", "pool", "subsample", "n_subsample", "range", "bits",
+    for option in ("metrics", "options", "backend", "device", "threads", "async_depth", "log_path", "log_fmt", "log_precision", "pool", "percentiles", "subsample", "n_subsample", "range", "bits",
                    "pairing", "shortest", "eof_action"):
         assert re.search(rf"^\s+{option}\s+<", text, re.M), f"{option}\n{text}"
     assert re.search(r"#0: main \(video\)\s+#1: reference \(video\)", text), text

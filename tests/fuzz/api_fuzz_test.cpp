@@ -135,7 +135,8 @@ void run(uint32_t seed) {
             }
             case 3: case 4: status = exactvq_receive(session, random() % 20 ? scores.data() : nullptr, nullptr, random() % 2); break;
             case 5: {
-                exactvq_pooled pooled{random() % 10 ? sizeof pooled : 0, 0, 0, 0, 0, 0};
+                exactvq_pooled pooled{};
+                pooled.struct_size = random() % 10 ? sizeof pooled : 0;
                 status = exactvq_summary(session, random() % (scores.size() + 1), &pooled);
                 break;
             }
@@ -144,7 +145,7 @@ void run(uint32_t seed) {
                 status = exactvq_get_aggregate(session, random() % 4, &aggregate);
                 break;
             }
-            default: status = random() % 4 ? exactvq_start_log(session, "/dev/null", random() % 5) : exactvq_finish_log(session); break;
+            default: status = random() % 4 ? exactvq_start_log(session, "/dev/null", random() % 5, random() % 5) : exactvq_finish_log(session); break;
             }
             if (status <= EXACTVQ_ERROR_ARGUMENT) {
                 EXPECT_NE(exactvq_error(session)[0], 0) << "status " << status;

@@ -163,7 +163,7 @@ typedef struct exactvq_config {
     uint32_t subsample;            /* score the pairs whose index is a multiple of this, 0 or 1: all */
     exactvq_log_callback log;      /* NULL: silent. Errors come as return values, not through this */
     void *log_opaque;
-    /* Non-zero: keep every score (8 bytes a score a frame) so that exactvq_start_log() can be called. */
+    /* Non-zero: keep every score (8 bytes a score a frame) so that exactvq_start_log() can be called and exactvq_summary() has percentiles. */
     uint32_t keep_scores;
     uint32_t memory;               /* exactvq_memory of all frames. Device memory is measured where it is: backend AUTO takes that backend, others refuse it */
 } exactvq_config;
@@ -231,6 +231,11 @@ typedef struct exactvq_pooled {
     size_t struct_size; /* sizeof(exactvq_pooled) */
     uint64_t count;     /* frames with a value; 0: the other members are 0 */
     double mean, min, max, harmonic_mean;
+    double stddev;      /* of all values (the divisor is count), by Welford's recurrence; infinite if a value is */
+    /* Percentiles: what 1, 5 and 10 percent of the values lie below, between the two nearest in rank as numpy.percentile by default, and with its rounding. */
+    double p1, p5, p10;
+    int32_t has_percentiles; /* 0: the session does not keep its scores (keep_scores), p1, p5 and p10 are 0 */
+    uint32_t reserved;       /* 0 */
 } exactvq_pooled;
 
 EXACTVQ_API exactvq_status exactvq_summary(const exactvq_session *session, size_t output, exactvq_pooled *pooled);
@@ -254,11 +259,17 @@ typedef enum exactvq_log_format {
     EXACTVQ_LOG_FORMAT_SUB  = 3
 } exactvq_log_format;
 
-/* Opens the log for this session in an exactvq_log_format: fails at once if `path` cannot be written. Needs keep_scores. The file appears under its name when
+#define EXACTVQ_LOG_FULL_PRECISION 0x1u /* shortest decimals that read back as the same double. Not set: libvmaf's number text, six decimals as a rule */
+/* If this process has written `path` before and the file is still there, it is kept, and this log is written to the name of a further part, scores.part2.json for
+ * scores.json, with a warning to the log callback: for applications that open a new session in mid-stream. Not set: the file is replaced. */
+#define EXACTVQ_LOG_KEEP_PARTS     0x2u
+
+/* Opens the log for this session in an exactvq_log_format: fails at once if `path` cannot be written, or is being written by another session of this process.
+ * `flags` are EXACTVQ_LOG_*. Needs keep_scores. The file appears under its name when
  * exactvq_finish_log() succeeds, complete or not at all: it is written beside it and renamed, so its folder must be writable, and the
  * folder may still refuse the new name then (a file of somebody else in a sticky folder). Links are followed. "-" is standard output; devices, pipes
  * and paths under /dev and /proc are written directly. */
-EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, uint32_t format);
+EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, uint32_t format, uint32_t flags);
 /* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(), also if it fails. */
 EXACTVQ_API exactvq_status exactvq_finish_log(exactvq_session *session);
 

@@ -5,10 +5,12 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 
 #include "tests/support/picture.h"
@@ -75,24 +77,30 @@ protected:
         const ContentPair samples = make_content(Content::kTexture, geometry_, 1);
         ref_ = std::make_unique<Picture>(samples.ref, geometry_, Layout::kPlanar);
         main_ = std::make_unique<Picture>(samples.main, geometry_, Layout::kSemiPlanar);
-        options_.metrics = "psnr+float_psnr+psnr_hvs+adm+adm@neg";
+        options_.metrics = "psnr+float_psnr+psnr_hvs+adm+adm@neg+vif+motion+vmaf";
         options_.options = "enable_apsnr=1|neg.adm_enhn_gain_limit=1|neg.debug=1";
+        options_.models = EXACTVQ_TEST_DATA "/models/small.json|" EXACTVQ_TEST_DATA "/models/small_collection.json@many";
         options_.format = format_;
         options_.threads = 3;
         options_.frames_in_flight = 2;
         options_.keep_scores = 1;
     }
 
+    ~Fault() override { std::filesystem::remove(log_); }
+
     // Open, three pairs, flush, receive, log, summary, close. Only library calls allocate while faults are armed.
     exactvq_status scenario() {
         exactvq_session* session;
         exactvq_status status = open_session(options_, &session);
-        if (status == EXACTVQ_OK) status = exactvq_start_log(session, "/dev/null", EXACTVQ_LOG_FORMAT_JSON);
+        if (status == EXACTVQ_OK) status = exactvq_start_log(session, log_.c_str(), EXACTVQ_LOG_FORMAT_JSON, EXACTVQ_LOG_FULL_PRECISION);
         if (status == EXACTVQ_OK) status = stream(session);
         if (status == EXACTVQ_OK) status = exactvq_finish_log(session);
         exactvq_aggregate aggregate{};
         aggregate.struct_size = sizeof aggregate;
         if (status == EXACTVQ_OK) status = exactvq_get_aggregate(session, 0, &aggregate);
+        exactvq_pooled pooled{};
+        pooled.struct_size = sizeof pooled;
+        if (status == EXACTVQ_OK) status = exactvq_summary(session, 0, &pooled);
         if (status != EXACTVQ_OK) {
             EXPECT_NE(exactvq_error(session)[0], 0);
         }
@@ -126,6 +134,7 @@ protected:
     Geometry geometry_;
     std::unique_ptr<Picture> ref_, main_;
     SessionOptions options_;
+    const std::string log_ = std::filesystem::temp_directory_path() / ("exactvq-fault-test." + std::to_string(getpid()));
     int released_ = 0, submitted_ = 0;
 };
 

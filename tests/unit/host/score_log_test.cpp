@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/score_log.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "host/error.h"
 
 namespace exactvq {
 namespace {
@@ -157,87 +149,28 @@ TEST(ScoreLog, Numbers) {
     }
 }
 
-class LogFileTest : public testing::Test {
-protected:
-    LogFileTest() {
-        char name[] = "/tmp/exactvq-log-XXXXXX";
-        folder_ = mkdtemp(name);
+// Every double survives the text.
+TEST(ScoreLog, FullPrecision) {
+    const double values[] = {1.0 / 3, 1e-7, 100.0000001, 5e-324, -0.0, 36, 1.7976931348623157e308, 0.1 + 0.2};
+    ScoreStore store(1);
+    std::vector<Pooling> pooling(1);
+    for (uint64_t f = 0; f < std::size(values); ++f) {
+        store.add(f, &values[f]);
+        pooling[0].add(values[f]);
     }
-    ~LogFileTest() override { std::filesystem::remove_all(folder_); }
-    size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
-    std::string path(const char* name) const { return folder_ + "/" + name; }
-
-    std::string folder_;
-};
-
-TEST_F(LogFileTest, AppearsWhenComplete) {
-    std::ofstream(path("log")) << "old";
-    {
-        LogFile log(path("log"));
-        EXPECT_EQ(files(), 2u);
-        std::stringstream old;
-        old << std::ifstream(path("log")).rdbuf();
-        EXPECT_EQ(old.str(), "old");
-        log.write("new\n");
-        log.finish();
-    }
-    std::stringstream now;
-    now << std::ifstream(path("log")).rdbuf();
-    EXPECT_EQ(now.str(), "new\n");
-    EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(LogFileTest, FollowsLinksAndKeepsPermissions) {
-    std::ofstream(path("target")) << "old";
-    chmod(path("target").c_str(), 0600);
-    std::filesystem::create_symlink("target", path("link"));
-    {
-        LogFile log(path("link"));
-        log.write("new");
-        log.finish();
-    }
-    struct stat info;
-    ASSERT_EQ(lstat(path("link").c_str(), &info), 0);
-    EXPECT_TRUE(S_ISLNK(info.st_mode));
-    ASSERT_EQ(stat(path("target").c_str(), &info), 0);
-    EXPECT_EQ(info.st_mode & 07777, 0600u);
-    EXPECT_EQ(info.st_size, 3);
-    EXPECT_EQ(files(), 2u);
-}
-
-TEST_F(LogFileTest, WritesDevicesAndPipesDirectly) {
-    ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
-    const int reader = open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK);
-    {
-        LogFile log(path("fifo"));
-        log.write("text");
-        log.finish();
-    }
-    char text[8] = "";
-    EXPECT_EQ(read(reader, text, sizeof text), 4);
-    close(reader);
-    LogFile full("/dev/full");
-    EXPECT_THROW(full.write("x"), Error);
-    EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(LogFileTest, LeavesNothingWhenNotFinished) {
-    { LogFile log(path("log")); }
-    EXPECT_EQ(files(), 0u);
-}
-
-TEST_F(LogFileTest, RefusesAtOnceWhatCannotBeWritten) {
-    EXPECT_THROW(LogFile(path("no/such/folder/log")), Error);
-    EXPECT_THROW(LogFile{folder_}, Error);
-    std::ofstream(path("file")) << "x";
-    EXPECT_THROW(LogFile(path("file/log")), Error);
-    try {
-        LogFile log(path("no/log"));
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), EXACTVQ_ERROR_IO);
-        EXPECT_EQ(std::string(error.what()), "cannot write the log '" + path("no/log") + "': No such file or directory");
-    }
-    EXPECT_EQ(files(), 1u);
+    const double infinite = INFINITY;
+    store.add(99, &infinite);
+    const ScoreLog log{1, 1, 1, {"x"}, &store, &pooling, {{"apsnr_y", 1.0 / 3}}, true};
+    const std::string csv = render(log, EXACTVQ_LOG_FORMAT_CSV);
+    EXPECT_EQ(csv,
+              "Frame,x,\n0,0.3333333333333333,\n1,1e-07,\n2,100.0000001,\n3,5e-324,\n4,-0,\n5,36,\n6,1.7976931348623157e+308,\n7,0.30000000000000004,\n99,inf,\n");
+    const std::string json = render(log, EXACTVQ_LOG_FORMAT_JSON);
+    EXPECT_NE(json.find("\"x\": 0.3333333333333333\n"), std::string::npos);
+    EXPECT_NE(json.find("\"x\": null\n"), std::string::npos);
+    EXPECT_NE(json.find("\"max\": 1.7976931348623157e+308,\n"), std::string::npos);
+    EXPECT_NE(json.find("\"apsnr_y\": 0.3333333333333333\n"), std::string::npos);
+    EXPECT_NE(render(log, EXACTVQ_LOG_FORMAT_XML).find("<frame frameNum=\"1\" x=\"1e-07\" />"), std::string::npos);
+    EXPECT_NE(render(log, EXACTVQ_LOG_FORMAT_SUB).find("frame: 1|x: 1e-07|\n"), std::string::npos);
 }
 
 }  // namespace

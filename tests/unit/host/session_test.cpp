@@ -344,13 +344,13 @@ TEST(Session, LogFileHoldsWhatWasDelivered) {
     options.format = format;
     exactvq_session* session;
     ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
-    EXPECT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_ERROR_STATE);
+    EXPECT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_JSON, 0), EXACTVQ_ERROR_STATE);
     exactvq_close(session);
     options.keep_scores = 1;
     ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
     EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_STATE);
-    EXPECT_EQ(exactvq_start_log(session, "/no/such/folder/x", EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_ERROR_IO);
-    ASSERT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_CSV), EXACTVQ_OK);
+    EXPECT_EQ(exactvq_start_log(session, "/no/such/folder/x", EXACTVQ_LOG_FORMAT_JSON, 0), EXACTVQ_ERROR_IO);
+    ASSERT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_CSV, 0), EXACTVQ_OK);
     std::vector<Scored> scored;
     ASSERT_EQ(run_session(session, clip.pairs, scored), EXACTVQ_OK);
     ASSERT_EQ(exactvq_finish_log(session), EXACTVQ_OK) << exactvq_error(session);
@@ -370,7 +370,7 @@ TEST(Session, FailedSessionWritesNoLog) {
     options.keep_scores = 1;
     exactvq_session* session;
     ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
-    ASSERT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_start_log(session, path.c_str(), EXACTVQ_LOG_FORMAT_JSON, 0), EXACTVQ_OK);
     EXPECT_EQ(exactvq_submit(session, &clip.pairs[0].first, &clip.pairs[0].second, 9), EXACTVQ_ERROR_STATE);
     EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_STATE);
     exactvq_close(session);
@@ -378,7 +378,7 @@ TEST(Session, FailedSessionWritesNoLog) {
 
     // A log that fails is not written a second time.
     ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
-    ASSERT_EQ(exactvq_start_log(session, "/dev/full", EXACTVQ_LOG_FORMAT_JSON), EXACTVQ_OK);
+    ASSERT_EQ(exactvq_start_log(session, "/dev/full", EXACTVQ_LOG_FORMAT_JSON, 0), EXACTVQ_OK);
     EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_IO);
     EXPECT_EQ(exactvq_finish_log(session), EXACTVQ_ERROR_STATE);
     exactvq_close(session);

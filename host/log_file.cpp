@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host/log_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "host/error.h"
+
+namespace exactvq {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+    throw Error(EXACTVQ_ERROR_IO, "cannot write the log '" + path + "': " + reason);
+}
+
+[[noreturn]] void fail(const std::string& path, int error) { fail(path, std::strerror(error)); }
+
+// What this process does and did with a path.
+struct Written {
+    bool open = false;
+    dev_t device = 0;  // of the file that was finished last; inode 0: none
+    ino_t inode = 0;
+};
+
+struct Registry {
+    std::mutex mutex;
+    std::map<std::string, Written> paths;
+};
+
+Registry& registry() {
+    static Registry* const all = new Registry;  // never destroyed: sessions may be closed at exit
+    return *all;
+}
+
+// The path without links, also of a file that is not there yet. A folder that is not there is left for open() to report.
+std::string canonical(const std::string& path) {
+    const auto real = [](const std::string& name) {
+        const std::unique_ptr<char, void (*)(void*)> found(realpath(name.c_str(), nullptr), std::free);
+        return found ? std::string(found.get()) : std::string();
+    };
+    if (const std::string whole = real(path); !whole.empty()) return whole;
+    const size_t slash = path.rfind('/');
+    const std::string folder = real(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+    return folder.empty() ? path : folder + "/" + path.substr(slash + 1);  // npos + 1 is 0
+}
+
+std::string part_name(const std::string& path, unsigned part) {
+    const std::filesystem::path whole(path);
+    return (whole.parent_path() / whole.stem()).string() + ".part" + std::to_string(part) + whole.extension().string();
+}
+
+// Whether what lies under the path is what this process wrote there.
+bool is_ours(const std::string& path, const Written& written) {
+    struct stat info;
+    return written.inode != 0 && stat(path.c_str(), &info) == 0 && info.st_dev == written.device && info.st_ino == written.inode;
+}
+
+}  // namespace
+
+LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
+    if (path == "-") {
+        fd_ = dup(STDOUT_FILENO);
+        if (fd_ < 0) fail(path, errno);
+        return;
+    }
+    struct stat info;
+    const bool special = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+    if (stat(path.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) fail(path, EISDIR);
+        if (!S_ISREG(info.st_mode) || special) {  // written directly: pipes, devices, open files
+            fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+            if (fd_ < 0) fail(path, errno);
+            return;
+        }
+    }
+    {
+        Registry& all = registry();
+        const std::lock_guard lock(all.mutex);
+        const std::string first = canonical(path);
+        std::string name = first;
+        for (unsigned part = 2; keep_parts && is_ours(name, all.paths[name]); ++part) name = part_name(first, part);
+        Written& written = all.paths[name];
+        if (written.open) fail(path, "it is being written already, by another filter or session of this process: give each a name of its own");
+        claim_ = name;
+        is_part_ = name != first;
+        path_ = std::move(name);
+        written.open = true;
+    }
+    try {
+        mode_t mode = 0666;
+        if (stat(path_.c_str(), &info) == 0) {
+            if (S_ISDIR(info.st_mode)) fail(path_, EISDIR);
+            if (access(path_.c_str(), W_OK) != 0) fail(path_, errno);
+            mode = info.st_mode & 07777;
+        }
+        open_beside(mode);
+    } catch (...) {
+        const std::lock_guard lock(registry().mutex);
+        registry().paths.find(claim_)->second.open = false;
+        throw;
+    }
+}
+
+LogFile::LogFile(LogFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      claim_(std::exchange(other.claim_, {})),
+      is_part_(other.is_part_),
+      fd_(std::exchange(other.fd_, -1)) {}
+
+void LogFile::open_beside(mode_t mode) {
+    const size_t slash = path_.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
+    for (int n = 0; fd_ < 0; ++n) {
+        temporary_ = folder + ".exactvq" + std::to_string(getpid()) + "." + std::to_string(n);
+        fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd_ < 0 && errno != EEXIST) {
+            const int error = errno;
+            temporary_.clear();
+            fail(path_, error);
+        }
+    }
+    if (mode != 0666 && fchmod(fd_, mode) != 0) {
+        // The old file's permissions are kept where the file system has any.
+    }
+}
+
+LogFile::~LogFile() {
+    if (fd_ >= 0) close(fd_);
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+    if (claim_.empty()) return;
+    const std::lock_guard lock(registry().mutex);
+    registry().paths.find(claim_)->second.open = false;
+}
+
+void LogFile::write(std::string_view text) {
+    for (size_t written = 0; written < text.size();) {
+        const ssize_t n = ::write(fd_, text.data() + written, text.size() - written);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) fail(path_, errno);
+        written += static_cast<size_t>(n);
+    }
+}
+
+void LogFile::finish() {
+    struct stat info {};
+    const bool known = fstat(fd_, &info) == 0;
+    const int result = close(fd_);
+    fd_ = -1;
+    if (result != 0) fail(path_, errno);
+    if (temporary_.empty()) return;
+    if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+    temporary_.clear();
+    const std::lock_guard lock(registry().mutex);
+    Written& written = registry().paths.find(claim_)->second;
+    written.device = known ? info.st_dev : 0;
+    written.inode = known ? info.st_ino : 0;
+}
+
+}  // namespace exactvq
