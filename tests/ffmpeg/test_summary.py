@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -175,22 +176,31 @@ def test_no_summary_when_killed(ff):
     assert result.rc < 0 and not result.has_summary
 
 
-def test_interrupted_run_is_summed_up(ff, tmp_path):
+@pytest.mark.parametrize("fmt", ["json", "xml"])
+@pytest.mark.parametrize("how", ["q", "SIGINT", "SIGTERM"])
+def test_interrupted_run_is_summed_up(ff, tmp_path, how, fmt):
     """q or a signal ends ffmpeg in an orderly way: what was scored is summed up and the log is complete."""
-    log = tmp_path / "log.json"
+    log = tmp_path / "log"
     source = "testsrc2=s=64x48:r=25,format=yuv420p"
-    process = subprocess.Popen([ff.ffmpeg, "-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", source, "-f", "lavfi", "-i", source, "-lavfi",
-                                f"[0:v][1:v]exactvq=metrics=psnr:log_path={log}", "-f", "null", "-"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([ff.ffmpeg, "-hide_banner", "-nostats", "-f", "lavfi", "-i", source, "-f", "lavfi", "-i", source, "-lavfi",
+                                f"[0:v][1:v]exactvq=metrics=psnr:log_path={log}:log_fmt={fmt}", "-f", "null", "-"],
+                               stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         # the output is described when its first frame is there
         for line in process.stderr:
             if line.startswith("Output #0"):
                 break
         time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
+        if how == "q":
+            process.stdin.write("q")
+            process.stdin.flush()
+        else:
+            process.send_signal(getattr(signal, how))
         err = process.communicate(timeout=30)[1]
     finally:
         process.kill()
     assert process.returncode >= 0, err
     summary = next(iter(parse_summaries(err).values()))
-    assert summary.counts["paired"] > 0 and len(read_json(log)["frames"]) > 0
+    assert summary.counts["paired"] > 0
+    assert len(read_json(log)["frames"] if fmt == "json" else ET.parse(log).find("frames")) == summary.counts["paired"]
+    assert [p.name for p in tmp_path.iterdir()] == ["log"]
