@@ -3,6 +3,7 @@
 
 EXACTVQ_FFMPEG, EXACTVQ_FFPROBE  the programs to test (default: build/ffmpeg-7.1/bin of this checkout)
 EXACTVQ_REPEAT                   runs of the repeatability tests (default 20)
+EXACTVQ_MODELS                   folder with libvmaf's own models; without it tests/data/models/small.json stands in, and what is about them is skipped
 EXACTVQ_SLOW=1                   run the tests marked slow too
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import oracle
-from harness import FFmpeg, raw
+from harness import FFmpeg, raw, run
 
 HERE = Path(__file__).resolve().parent
 DEFAULT = HERE.parent.parent / "build" / "ffmpeg-7.1" / "bin"
@@ -87,6 +88,22 @@ def oom_library(tmp_path_factory):
 def fake_cuda(tmp_path_factory):
     """The driver without a GPU. Its name lets dlopen() take it for the real one."""
     return build_library(tmp_path_factory.mktemp("fake") / "libcuda.so.1", "fake_cuda.cpp", "-Wl,-soname,libcuda.so.1")
+
+
+@pytest.fixture
+def cuda(ff, fake_cuda):
+    """Skips where this ffmpeg knows no CUDA frames; the environment of the fake driver."""
+    if "cuda" not in run([ff.ffmpeg, "-hide_banner", "-loglevel", "error", "-init_hw_device", "list"]).out.decode().split():
+        pytest.skip("this ffmpeg was built without NVIDIA's headers (ffnvcodec)")
+    return {"LD_PRELOAD": ":".join(p for p in (ff.asan, str(fake_cuda), os.environ.get("LD_PRELOAD")) if p)}
+
+
+@pytest.fixture
+def hip():
+    """hip("arch=gfx906"): environment of a machine with such a GPU, on a stand-in for AMD's runtime that runs the kernels on the CPU (hip/fake_hip.cpp)."""
+    folder = Path(os.environ.get("EXACTVQ_FAKE_HIP_FOLDER", HERE.parent.parent / "build/lib/tests"))
+    assert (folder / "libamdhip64.so.7").exists(), f"{folder} has no libamdhip64.so.7: scripts/build-library -Dtests=true -Dhip=enabled"
+    return lambda settings="": {"LD_LIBRARY_PATH": f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}", "EXACTVQ_FAKE_HIP": settings}
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,16 @@ from pathlib import Path
 PREFIX = "lavfi.exactvq."
 WORKERS = max(2, min(4, os.cpu_count() or 2))
 
+# All metrics in one run, with libvmaf's own model where it is there (EXACTVQ_MODELS), else with one of random numbers that brings an adm and a
+# motion of its own.
+OWN_MODELS = os.environ.get("EXACTVQ_MODELS")
+MODEL = f"{OWN_MODELS}/vmaf_v0.6.1.json" if OWN_MODELS else str(Path(__file__).resolve().parents[1] / "data/models/small.json")
+EVERYTHING = f"metrics=psnr+float_psnr+psnr_hvs+adm+vif+motion:model={MODEL}"
+_ADM = ["adm2", "aim", "adm3", *(f"adm_scale{i}" for i in range(4))]
+_MOTION = ["motion_sad", "motion2", "motion3"]
+EVERY_SCORE = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs",
+               *_ADM, *(f"vif_scale{i}" for i in range(4)), *_MOTION, *([] if OWN_MODELS else [f"vmaf.{n}" for n in _ADM + _MOTION]), "vmaf"]
+
 # What the suite needs of an ffmpeg beside its built-in parts; a build that lacks one of these is reported by name.
 COMPONENTS = {
     "filters": """exactvq metadata split null copy vflip crop format noformat geq nullsrc testsrc2 mandelbrot color noise avgblur

@@ -4,11 +4,9 @@
 Whether a real GPU gives these scores is for tests/device.
 """
 
-import os
-
 import pytest
 
-from harness import complete, counts, filter_lines, refused, run
+from harness import complete, counts, filter_lines, refused
 
 ALL = "metrics=psnr+psnr_hvs+adm+vif+motion"
 DEVICE = ["-init_hw_device", "cuda=c", "-filter_hw_device", "c"]
@@ -20,14 +18,6 @@ FORMATS = {
     "yuv444p10le": (8, 1), "yuv444p10msble": (8, 1), "yuv444p12msble": (8, 1), "p012le": (9, 0), "p212le": (9, 0),
 }
 DEEP = ("p016le", "p216le", "yuv444p16le")  # psnr_hvs does not take 16 bits
-
-
-@pytest.fixture
-def cuda(ff, fake_cuda):
-    """Skips where this ffmpeg knows no CUDA frames; the environment of the fake driver."""
-    if "cuda" not in run([ff.ffmpeg, "-hide_banner", "-loglevel", "error", "-init_hw_device", "list"]).out.decode().split():
-        pytest.skip("this ffmpeg was built without NVIDIA's headers (ffnvcodec)")
-    return {"LD_PRELOAD": ":".join(p for p in (ff.asan, str(fake_cuda), os.environ.get("LD_PRELOAD")) if p)}
 
 
 def metrics(*formats):
@@ -49,7 +39,7 @@ def in_place(result):
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
-def test_layouts(ff, cuda, noise, fmt):
+def test_a03_layouts(ff, cuda, noise, fmt):
     """Frames in CUDA memory score as those in system memory, in place or copied, whole and cut to top bits."""
     if ff.version < FORMATS[fmt]:
         pytest.skip(f"FFmpeg {ff.version[0]}.{ff.version[1]} has no CUDA frames of {fmt}")
@@ -134,7 +124,7 @@ def test_end_of_the_device(ff, cuda):
 class TestRefused:
     @pytest.mark.parametrize("upload", ["main", "ref"])
     @pytest.mark.parametrize("backend", ["auto", "cuda"])
-    def test_mixed_memory(self, ff, cuda, noise, upload, backend):
+    def test_a06_f_mixed_memory(self, ff, cuda, noise, upload, backend):
         result = score(ff, noise("nv12", 1), noise("nv12", 2), f"metrics=psnr:backend={backend}", cuda, upload=[upload], check=False)
         refused(result, "main is 150x90 nv12", "reference is 150x90 nv12", "nv12 in cuda frames", "different memory", "hwupload", "hwdownload,format=nv12", "backend=cpu")
 
@@ -144,7 +134,7 @@ class TestRefused:
         result = score(ff, main, ref, "metrics=psnr:backend=cpu", cuda, upload=[upload])
         assert result.out == ff.score(main, ref, "metrics=psnr").out
 
-    def test_two_contexts(self, ff, cuda, noise):
+    def test_a06_g_two_contexts(self, ff, cuda, noise):
         main, ref = noise("nv12", 1), noise("nv12", 2)
         for devices in (("0", "0"), ("0", "1")):
             upload = {f"before_{side}": f"hwupload_cuda=device={d}" for side, d in zip(("main", "ref"), devices)}
@@ -154,7 +144,7 @@ class TestRefused:
             assert copied.out == ff.score(main, ref, "metrics=psnr").out
 
     @pytest.mark.parametrize("main,ref", [("nv12", "p010le"), ("nv12", "yuv444p"), ("p010le", "p016le"), ("yuv444p", "yuv444p16le")])
-    def test_formats(self, ff, cuda, noise, main, ref):
+    def test_a06_e_formats(self, ff, cuda, noise, main, ref):
         for a, b in ((main, ref), (ref, main)):
             for backend in ("auto", "cpu"):
                 refused(score(ff, noise(a, 1), noise(b, 2), f"metrics=psnr:backend={backend}", cuda, check=False),

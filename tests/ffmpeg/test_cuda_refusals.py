@@ -37,7 +37,7 @@ def score(ff, options, **keywords):
 
 
 @pytest.mark.parametrize("options", ["backend=cuda", "backend=cuda:device=1", "backend=cuda:metrics=adm", "metrics=psnr:backend=cuda:threads=2:async_depth=1"])
-def test_no_gpu(ff, no_gpu, tmp_path, options):
+def test_a13_no_gpu(ff, no_gpu, tmp_path, options):
     log = tmp_path / "log.json"
     result = score(ff, f"{options}:log_path={log}")
     sentence(result)
@@ -45,12 +45,12 @@ def test_no_gpu(ff, no_gpu, tmp_path, options):
     assert not os.listdir(tmp_path), str(result)
 
 
-def test_broken_driver(ff, no_gpu, tmp_path):
+def test_a13_broken_driver(ff, no_gpu, tmp_path):
     (tmp_path / "libcuda.so.1").write_text("no library\n")
     sentence(score(ff, "backend=cuda", env={"LD_LIBRARY_PATH": str(tmp_path)}))
 
 
-def test_driver_without_gpu(ff, fake_cuda):
+def test_a13_driver_without_gpu(ff, fake_cuda):
     preload = ":".join(p for p in (ff.asan, str(fake_cuda), os.environ.get("LD_PRELOAD")) if p)
     sentence(score(ff, "backend=cuda", env={"LD_PRELOAD": preload, "FAKE_CUDA_DEVICES": "0"}))
 

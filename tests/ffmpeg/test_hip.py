@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """backend=hip on a stand-in for AMD's runtime that runs the kernels on the CPU (tests/hip/fake_hip.cpp), and where there is none."""
 
-import os
 import re
 from pathlib import Path
 
@@ -9,17 +8,9 @@ import pytest
 
 from harness import refused
 
-FAKE = Path(os.environ.get("EXACTVQ_FAKE_HIP_FOLDER", Path(__file__).resolve().parents[2] / "build/lib/tests"))
 SOURCE = "testsrc2=s=64x48:r=25:d=0.2,format=yuv420p"
 METRICS = "metrics=psnr+float_psnr+psnr_hvs+adm+vif+motion"
 ALL_BUT_PSNR_HVS = "metrics=psnr+float_psnr+adm+vif+motion"
-
-
-@pytest.fixture
-def hip():
-    """hip("arch=gfx906"): environment of a machine with such a GPU."""
-    assert (FAKE / "libamdhip64.so.7").exists(), f"{FAKE} has no libamdhip64.so.7: scripts/build-library -Dtests=true -Dhip=enabled"
-    return lambda settings="": {"LD_LIBRARY_PATH": f"{FAKE}:{os.environ.get('LD_LIBRARY_PATH', '')}", "EXACTVQ_FAKE_HIP": settings}
 
 
 def on_hip(result, architecture="gfx1030"):
@@ -47,21 +38,25 @@ def test_options(ff, hip, options):
 @pytest.mark.parametrize("settings,words", [
     ("devices=0", ["no AMD GPU that this process may use"]),
     ("arch=gfx1299", ["no code for the GPU (Fake GPU 0, gfx1299)", "gfx1030"]),
-    ("wrong=1", ["the GPU computes wrong numbers"]),
-    ("lose=1", ["the driver lost a launch"]),
     ("hipMalloc=2", ["out of memory on the GPU (Fake GPU 0, gfx1030)"]),
     ("hipInit=999", ["hipInit failed: hipErrorUnknown"]),
 ])
-def test_refused_at_the_start(ff, hip, settings, words, tmp_path):
+def test_a13_refused_at_the_start(ff, hip, settings, words, tmp_path):
     log = tmp_path / "log.json"
     refused(ff.score(SOURCE, SOURCE, f"metrics=psnr:backend=hip:log_path={log}", check=False, env=hip(settings)), *words, outputs=[log])
+
+
+@pytest.mark.parametrize("settings,words", [("wrong=1", "the GPU computes wrong numbers"), ("lose=1", "the driver lost a launch")])
+def test_a15_self_check_at_the_start(ff, hip, settings, words, tmp_path):
+    log = tmp_path / "log.json"
+    refused(ff.score(SOURCE, SOURCE, f"metrics=psnr:backend=hip:log_path={log}", check=False, env=hip(settings)), words, outputs=[log])
 
 
 def test_no_such_device(ff, hip):
     refused(ff.score(SOURCE, SOURCE, "metrics=psnr:backend=hip:device=1", check=False, env=hip()), "there is no AMD GPU 1: this process may use 1, which is 0")
 
 
-def test_failure_in_the_middle(ff, hip, tmp_path):
+def test_a15_lost_launch_of_a_later_frame(ff, hip, tmp_path):
     """A launch of a later frame is lost, or fails: no score for it, an error, no log."""
     log = tmp_path / "log.json"
     source = "testsrc2=s=64x48:r=25:d=8,format=yuv420p"
@@ -70,7 +65,7 @@ def test_failure_in_the_middle(ff, hip, tmp_path):
         assert words in result.err and "mean:" not in result.err and not log.exists(), str(result)
 
 
-def test_no_runtime(ff, tmp_path):
+def test_a13_no_runtime(ff, tmp_path):
     if any((Path(folder) / f"libamdhip64.so.{n}").exists() for folder in ("/opt/rocm/lib", "/usr/lib/x86_64-linux-gnu") for n in (5, 6, 7)):
         pytest.skip("this machine has a HIP runtime")
     refused(ff.score(SOURCE, SOURCE, "metrics=psnr:backend=hip", check=False), "there is no HIP runtime (libamdhip64.so.7: ", "use the CPU backend")

@@ -148,14 +148,14 @@ def faults(ff, library, pair, folder, settings):
 
 
 @pytest.mark.parametrize("kind", ["OOM_FROM", "OOM_AT"])
-def test_out_of_memory(ff, oom_library, short_pair, allocations, tmp_path, kind):
+def test_a13_out_of_memory(ff, oom_library, short_pair, allocations, tmp_path, kind):
     """Each of the first allocations fails, alone or with all that follow, then a sample of the later ones."""
     calls, _ = allocations
     points = sorted(set(range(1, min(calls, 60) + 1)) | {60 + (calls - 60) * i // 40 for i in range(41) if calls > 60})
     assert faults(ff, oom_library, short_pair, tmp_path, [{kind: n} for n in points]), "no fault was noticed"
 
 
-def test_out_of_threads(ff, oom_library, short_pair, allocations, tmp_path):
+def test_a13_out_of_threads(ff, oom_library, short_pair, allocations, tmp_path):
     _, threads = allocations
     assert threads, "the preloaded library sees no thread of libexactvq"
     failed = faults(ff, oom_library, short_pair, tmp_path, [{"OOM_THREAD": n} for n in range(1, threads + 1)])

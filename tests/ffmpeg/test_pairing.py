@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from harness import PREFIX, complete, counts, filter_lines, read_json, refused
+from harness import PREFIX, counts, filter_lines, read_json, refused
 
 SIZE = "16x8"
 MSE = "metrics=psnr:options=enable_mse=1|enable_chroma=0"
@@ -64,31 +64,6 @@ def check(result, main, ref, fallback=None):
     assert partners(result) == want, f"main {main} reference {ref}\nexpected {want}\n{result}"
     paired = sum(k is not None for k in want)
     counts(result, paired, len(main) - paired, len(ref) - paired)
-
-
-@pytest.fixture(scope="session")
-def time_bases(ff, clips):
-    """The same frames with exact time stamps (1/24000) and with rounded ones (milliseconds)."""
-    exact, rounded = clips / "exact.mp4", clips / "rounded.mkv"
-    ff.run("-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=s=96x64:r=24000/1001:d=4", "-pix_fmt", "yuv420p", "-c:v", "libx264",
-           "-preset", "ultrafast", "-qp", "0", "-video_track_timescale", "24000", exact)
-    ff.run("-loglevel", "error", "-i", exact, "-c:v", "ffv1", rounded)
-    return ["-i", str(exact)], ["-i", str(rounded)]
-
-
-@pytest.mark.parametrize("swap", [False, True], ids=["exact-rounded", "rounded-exact"])
-def test_time_bases(ff, time_bases, swap):
-    main, ref = reversed(time_bases) if swap else time_bases
-    result = ff.score(main, ref)
-    for record in complete(result, 96, ["psnr_y", "psnr_cb", "psnr_cr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs"]):
-        assert all(v == ("inf" if "hvs" in k else "60") for k, v in record.scores.items()), str(result)
-    counts(result, 96)
-
-
-def test_reference_shorter(ff):
-    result = ff.score(black(25), numbered(10), MSE)
-    assert partners(result) == list(range(10)) + [None] * 15
-    counts(result, 10, 15)
 
 
 def test_main_shorter(ff):
@@ -264,10 +239,6 @@ class TestHint:
     def test_none_for_stills(self, ff):
         still = "testsrc2=s=320x180:r=25:d=2,format=yuv420p,select='eq(n,0)',loop=49:1,setpts=N/25/TB"
         assert not self.hints(ff.score(still, still, "metrics=psnr", before_main="trim=start_frame=1,setpts=PTS-STARTPTS,avgblur=2"))
-
-
-def test_trim_past_the_end(ff):
-    refused(ff.score(black(25), numbered(25), MSE, before_ref="trim=start=5", check=False), "main", "reference", "25")
 
 
 @pytest.mark.parametrize("empty", ["main", "ref", "both"])

@@ -151,7 +151,7 @@ class TestFormats:
 
 class TestPsnrHvs:
     @pytest.mark.parametrize("fmt", ["yuv420p16le", "yuv444p16le", "gray16le", "p016le", "yuv420p14le", "gray14le"])
-    def test_deep(self, ff, fmt, need_format):
+    def test_a11_deep(self, ff, fmt, need_format):
         need_format(fmt)
         refused(run(ff, fmt, fmt), "psnr_hvs")
         run(ff, fmt, fmt, "metrics=psnr", check=True)
@@ -261,15 +261,6 @@ class TestLogPath:
         refused(run(ff, "yuv420p", "yuv444p", f"log_path={path}"))
         refused(run(ff, "yuv420p", "yuv420p", f"log_path={path}", before_ref="setpts=PTS+9/TB"))
         assert path.read_text() == "of yesterday" and os.listdir(tmp_path) == ["log.json"]
-
-
-def test_real_clips_that_differ(ff):
-    """The three silent conversions of other filters, with generated pictures."""
-    ramp = "nullsrc=s=64x48:r=25:d=0.2,format=yuv420p10le,geq=lum='mod(X*5+Y*3+N*7,1024)':cb=512:cr=512"
-    chroma = "nullsrc=s=64x48:r=25:d=0.2,format=yuv444p,geq=lum=128:cb='mod(X*9,256)':cr='mod(Y*9,256)'"
-    for a, b, words in ((ramp, ramp + ",format=yuv420p", ["64x48 yuv420p10le", "64x48 yuv420p:"]), (chroma, chroma + ",format=yuv420p", ["64x48 yuv444p", "64x48 yuv420p:"]),
-                        ("testsrc2=s=64x48:d=0.2,format=yuv420p", "testsrc2=s=66x48:d=0.2,format=yuv420p", ["64x48", "66x48"])):
-        refused(ff.score(a, b, "metrics=psnr", check=False), "main is", "reference is", *words)
 
 
 def test_unreadable_input(ff, tmp_path):

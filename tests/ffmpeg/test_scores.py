@@ -140,7 +140,7 @@ def assert_log_equals_metadata(log, records):
 
 @pytest.mark.parametrize("fmt,cap", [("yuv420p", 60), ("nv12", 60), ("gray", 60), ("yuv422p10le", 72), ("yuv444p12le", 84), ("gray12le", 84),
                                      ("yuv420p16le", 108)])
-def test_identical(ff, rawfile, fmt, cap):
+def test_a11_identical(ff, rawfile, fmt, cap):
     chroma, depth = oracle.FORMATS[fmt][:2]
     main, _ = oracle.pictures(chroma, depth, 40, 32, 2)
     result = ff.score(rawfile(main, fmt), rawfile(main, fmt), ALL if depth <= 12 else "metrics=psnr+float_psnr")
@@ -153,7 +153,7 @@ def test_identical(ff, rawfile, fmt, cap):
 
 
 @pytest.mark.parametrize("fmt", ["gray16le", "yuv444p16le", "gray", "yuv420p", "gray10le", "yuv444p12le"])
-def test_extremes(ff, rawfile, fmt):
+def test_a11_extremes(ff, rawfile, fmt):
     """Nothing against everything, in both directions: no overflow."""
     chroma, depth = oracle.FORMATS[fmt][:2]
     top = (1 << depth) - 1

@@ -3,11 +3,8 @@
 
 import pytest
 
-from harness import complete, counts, parse_records, parse_summaries
+from harness import EVERY_SCORE, EVERYTHING, complete, counts, parse_records, parse_summaries
 
-ALL = "metrics=psnr+float_psnr+psnr_hvs+adm"
-NAMES = ["psnr_y", "psnr_cb", "psnr_cr", "float_psnr", "psnr_hvs_y", "psnr_hvs_cb", "psnr_hvs_cr", "psnr_hvs",
-         "adm2", "aim", "adm3", "adm_scale0", "adm_scale1", "adm_scale2", "adm_scale3"]
 MIB = 1 << 20
 
 
@@ -36,12 +33,12 @@ def short(ff, clips):
 
 
 @pytest.mark.parametrize("lookahead,extra", [(40, ()), (250, ()), (0, ("-tune", "zerolatency"))], ids=["lookahead-40", "lookahead-250", "zerolatency"])
-def test_inline_equals_offline(ff, loopback, short, tmp_path, lookahead, extra):
-    inline, offline, first, second = transcode(ff, short, tmp_path, ALL, lookahead, extra)
+def test_a12_inline_equals_offline(ff, loopback, short, tmp_path, lookahead, extra):
+    inline, offline, first, second = transcode(ff, short, tmp_path, EVERYTHING, lookahead, extra)
     assert inline == offline
     records = parse_records(inline.decode())
     assert [r.frame for r in records] == list(range(250))
-    assert all(sorted(r.scores) == sorted(NAMES) for r in records)
+    assert all(sorted(r.scores) == sorted(EVERY_SCORE) for r in records)
     counts(first, 250)
     counts(second, 250)
     assert parse_summaries(first.err).popitem()[1].lines == parse_summaries(second.err).popitem()[1].lines
@@ -49,7 +46,7 @@ def test_inline_equals_offline(ff, loopback, short, tmp_path, lookahead, extra):
 
 def test_inline_with_a_short_queue(ff, loopback, short, tmp_path):
     """One frame in flight, and the encode is the same as without the filter (with one thread: x264 with several repeats itself only mostly)."""
-    inline, offline, _, _ = transcode(ff, short, tmp_path, ALL + ":async_depth=1:threads=1", 40, ("-threads", "1"))
+    inline, offline, _, _ = transcode(ff, short, tmp_path, EVERYTHING + ":async_depth=1:threads=1", 40, ("-threads", "1"))
     assert inline == offline
     bare = tmp_path / "bare.mkv"
     ff.run("-i", short, "-map", "0:v", "-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-bf", "3", "-x264-params", "rc-lookahead=40", "-threads", "1", bare)
@@ -61,13 +58,13 @@ def test_offline_encode_against_its_source(ff, short, tmp_path):
     """The offline half alone, in all releases."""
     out = tmp_path / "out.mkv"
     ff.run("-loglevel", "error", "-i", short, "-frames:v", "50", "-c:v", "libx264", "-preset", "veryfast", "-crf", "30", "-bf", "3", out)
-    result = ff.score(["-i", str(out)], ["-i", str(short)], ALL + ":shortest=1")
-    complete(result, 50, NAMES)
+    result = ff.score(["-i", str(out)], ["-i", str(short)], EVERYTHING + ":shortest=1")
+    complete(result, 50, EVERY_SCORE)
     assert all(20 < r.value("psnr_y") < 60 for r in result.records)
 
 
 @pytest.mark.slow
-def test_long_inline_transcode(ff, loopback, clips, tmp_path):
+def test_a12_memory_of_a_long_transcode(ff, loopback, clips, tmp_path):
     """2,000 frames of 640x360 with the longest look-ahead: same bytes, and memory that does not grow with the clip."""
     peaks = []
     for frames in (500, 2000):
@@ -75,7 +72,7 @@ def test_long_inline_transcode(ff, loopback, clips, tmp_path):
         make_source(ff, src, "640x360", frames / 25)
         folder = tmp_path / str(frames)
         folder.mkdir()
-        inline, offline, first, second = transcode(ff, src, folder, ALL, 250, peak=True, timeout=1800)
+        inline, offline, first, second = transcode(ff, src, folder, EVERYTHING, 250, peak=True, timeout=1800)
         assert inline == offline
         assert len(parse_records(inline.decode())) == frames
         counts(first, frames)

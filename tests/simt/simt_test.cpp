@@ -3,6 +3,8 @@
 // Kernels on fibers: what they compute when they are right, and that each kind of mistake is caught.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -132,9 +134,7 @@ struct SumKernel {
 };
 
 template <class T, uint32_t kThreads>
-void check_block_sum() {
-    std::vector<T> values(kThreads * 5 - 13);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>((i * 2654435761u >> 7) % 100003) - static_cast<T>(i % 7 * 9);
+void check_block_sum(const std::vector<T>& values) {
     const uint64_t expected = static_cast<uint64_t>(std::accumulate(values.begin(), values.end(), T{}));
     for (uint64_t seed : kSeeds) {
         for (uint32_t workers : {1, 2}) {
@@ -153,6 +153,21 @@ void check_block_sum() {
     }
 }
 
+template <class T, uint32_t kThreads>
+void check_block_sum() {
+    std::vector<T> values(kThreads * 5 - 13);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>((i * 2654435761u >> 7) % 100003) - static_cast<T>(i % 7 * 9);
+    check_block_sum<T, kThreads>(values);
+    // The largest and the smallest sums that do not overflow, and carries from the lower half of a word in every addition.
+    const T count = static_cast<T>(values.size());
+    const T carries = sizeof(T) == 4 ? T{1} : static_cast<T>(std::numeric_limits<uint32_t>::max());
+    for (const T value : {std::numeric_limits<T>::max() / count, std::numeric_limits<T>::min() / count, carries}) {
+        std::fill(values.begin(), values.end(), value);
+        check_block_sum<T, kThreads>(values);
+    }
+}
+
+// Case A15 of the acceptance tests.
 TEST(Simt, BlockSum) {
     check_block_sum<uint64_t, 64>();
     check_block_sum<uint64_t, 192>();
