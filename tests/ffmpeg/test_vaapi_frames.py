@@ -7,14 +7,13 @@ import re
 import pytest
 
 from harness import run
-from test_hip import hip  # noqa: F401  a fixture
 
 DEVICE = ["-init_hw_device", "vaapi=v:/dev/null", "-filter_hw_device", "v"]
 ALL = "metrics=psnr+psnr_hvs+adm+vif+motion:backend=hip"
 
 
 @pytest.fixture
-def vaapi(ff, hip, fake_va):  # noqa: F811
+def vaapi(ff, hip, fake_va):
     """vaapi("modifier=1"): the environment of such a libva, and of an AMD GPU. Skips where this ffmpeg knows no VAAPI frames."""
     if "vaapi" not in run([ff.ffmpeg, "-hide_banner", "-loglevel", "error", "-init_hw_device", "list"]).out.decode().split():
         pytest.skip("this ffmpeg was built without libva and libdrm")
