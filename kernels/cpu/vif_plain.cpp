@@ -18,67 +18,79 @@ uint32_t sample(const VifScale& s, const VifRows& rows, uint32_t i, uint32_t x) 
     return (static_cast<uint32_t>(word) >> rows.shift) & ((1u << s.depth) - 1);  // as PlaneView::clean_sample()
 }
 
-// The sum of taps times value(t).
-template <class Value>
-uint64_t filter(uint32_t scale, const Value& value) {
-    uint64_t sum = 0;
-    for (uint32_t t = 0; t <= 2 * vif_half(scale); ++t) sum += uint64_t{vif_tap(scale, t)} * value(t);
-    return sum;
+constexpr uint32_t kColumns = 64, kAllColumns = kColumns + 2 * kVifMaxHalf;
+
+// Adds `tap` times `values`: products of 32 bits by 32, of which compilers make several at a time.
+void add(uint32_t tap, const uint32_t* values, uint32_t count, uint64_t* sums) {
+    for (uint32_t i = 0; i < count; ++i) sums[i] += uint64_t{tap} * values[i];
 }
 
 void shrink(const VifScale& s, const VifRows& rows, int16_t* scratch, uint16_t* out) {
-    uint16_t* row = reinterpret_cast<uint16_t*>(scratch);
-    for (uint32_t x = 0; x < s.width; ++x) {
-        const uint64_t sum = filter(s.scale + 1, [&](uint32_t t) { return sample(s, rows, t, x); });
-        row[x] = static_cast<uint16_t>(vif_vertical_mean(static_cast<uint32_t>(sum), s.scale, s.depth));
+    const uint32_t kernel = s.scale + 1, half = vif_half(kernel);
+    uint16_t* const row = reinterpret_cast<uint16_t*>(scratch);
+    for (uint32_t first = 0; first < s.width; first += kColumns) {
+        const uint32_t columns = std::min(kColumns, s.width - first);
+        uint64_t sums[kColumns] = {};
+        for (uint32_t t = 0; t <= 2 * half; ++t) {
+            uint32_t samples[kColumns];
+            for (uint32_t i = 0; i < columns; ++i) samples[i] = sample(s, rows, t, first + i);
+            add(vif_tap(kernel, t), samples, columns, sums);
+        }
+        for (uint32_t i = 0; i < columns; ++i) row[first + i] = static_cast<uint16_t>(vif_vertical_mean(static_cast<uint32_t>(sums[i]), s.scale, s.depth));
     }
-    const int32_t half = static_cast<int32_t>(vif_half(s.scale + 1));
+    for (uint32_t i = 1; i <= half; ++i) {  // into the margins
+        *(row - i) = row[i];
+        row[s.width - 1 + i] = row[s.width - 1 - i];
+    }
     for (uint32_t x = 0; x < s.width / 2; ++x) {
-        const uint64_t sum = filter(s.scale + 1, [&](uint32_t t) { return row[mirrored(static_cast<int32_t>(2 * x + t) - half, s.width)]; });
-        out[x] = static_cast<uint16_t>(vif_horizontal_sample(static_cast<uint32_t>(sum)));
+        const uint16_t* const around = row + 2 * x - half;
+        uint32_t sum = 0;
+        for (uint32_t t = 0; t <= 2 * half; ++t) sum += vif_tap(kernel, t) * around[t];
+        out[x] = static_cast<uint16_t>(vif_horizontal_sample(sum));
     }
 }
 
-constexpr uint32_t kColumns = 64, kAllColumns = kColumns + 2 * kVifMaxHalf;
+// Samples and products of consecutive columns, mirrored outside the plane: ref, main, ref * ref, main * main, ref * main.
+struct Window {
+    uint32_t at[5][kVifWindow][kAllColumns];
+};
 
-// Vertically filtered means and products of consecutive columns, mirrored outside the plane; the first column is `first` - vif_half().
-void filter_rows(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t y, uint32_t first, uint32_t columns, uint32_t results[5][kAllColumns]) {
-    uint64_t sums[5][kAllColumns] = {};
-    uint32_t r[kAllColumns], m[kAllColumns], x[kAllColumns];
+void read(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t rows, uint32_t first, uint32_t columns, Window& window) {
+    uint32_t x[kAllColumns];
     for (uint32_t i = 0; i < columns; ++i) x[i] = mirrored(static_cast<int32_t>(first + i) - static_cast<int32_t>(vif_half(s.scale)), s.width);
-    for (uint32_t t = 0; t <= 2 * vif_half(s.scale); ++t) {
+    for (uint32_t y = 0; y < rows; ++y) {
+        uint32_t *const r = window.at[0][y], *const m = window.at[1][y];
         for (uint32_t i = 0; i < columns; ++i) {
-            r[i] = sample(s, ref, y + t, x[i]);
-            m[i] = sample(s, main, y + t, x[i]);
+            r[i] = sample(s, ref, y, x[i]);
+            m[i] = sample(s, main, y, x[i]);
         }
-        const uint64_t tap = vif_tap(s.scale, t);
         for (uint32_t i = 0; i < columns; ++i) {
-            sums[0][i] += tap * r[i];
-            sums[1][i] += tap * m[i];
-            sums[2][i] += tap * (r[i] * r[i]);
-            sums[3][i] += tap * (m[i] * m[i]);
-            sums[4][i] += tap * (r[i] * m[i]);
+            window.at[2][y][i] = r[i] * r[i];
+            window.at[3][y][i] = m[i] * m[i];
+            window.at[4][y][i] = r[i] * m[i];
         }
-    }
-    for (uint32_t i = 0; i < columns; ++i) {
-        for (int k = 0; k < 2; ++k) results[k][i] = vif_vertical_mean(static_cast<uint32_t>(sums[k][i]), s.scale, s.depth);
-        for (int k = 2; k < 5; ++k) results[k][i] = vif_vertical_product(sums[k][i], s.scale, s.depth);
     }
 }
 
 void statistics(const VifScale& s, const VifRows& ref, const VifRows& main, uint32_t count, double gain_limit, VifScratch&, uint64_t* words) {
-    uint32_t column[5][kAllColumns];
+    const uint32_t half = vif_half(s.scale);
     const uint8_t* log = vif_log_table();
     VifTerms terms;
-    for (uint32_t y = 0; y < count; ++y) {
-        for (uint32_t first = 0; first < s.width; first += kColumns) {
-            const uint32_t columns = std::min(kColumns, s.width - first);
-            filter_rows(s, ref, main, y, first, columns + 2 * vif_half(s.scale), column);
+    Window window;
+    for (uint32_t first = 0; first < s.width; first += kColumns) {
+        const uint32_t columns = std::min(kColumns, s.width - first), all = columns + 2 * half;
+        read(s, ref, main, count + 2 * half, first, all, window);
+        for (uint32_t y = 0; y < count; ++y) {
             uint64_t sums[5][kColumns] = {};
-            for (uint32_t t = 0; t <= 2 * vif_half(s.scale); ++t) {
-                const uint64_t tap = vif_tap(s.scale, t);
-                for (int k = 0; k < 5; ++k)
-                    for (uint32_t i = 0; i < columns; ++i) sums[k][i] += tap * column[k][i + t];
+            for (int k = 0; k < 5; ++k) {
+                uint64_t vertical[kAllColumns] = {};
+                for (uint32_t t = 0; t <= 2 * half; ++t) add(vif_tap(s.scale, t), window.at[k][y + t], all, vertical);
+                uint32_t means[kAllColumns];
+                for (uint32_t i = 0; i < all; ++i) {
+                    const uint64_t sum = vertical[i];
+                    means[i] = k < 2 ? vif_vertical_mean(static_cast<uint32_t>(sum), s.scale, s.depth) : vif_vertical_product(sum, s.scale, s.depth);
+                }
+                for (uint32_t t = 0; t <= 2 * half; ++t) add(vif_tap(s.scale, t), means + t, columns, sums[k]);
             }
             for (uint32_t i = 0; i < columns; ++i) {
                 const uint32_t u1 = static_cast<uint32_t>(sums[0][i]), u2 = static_cast<uint32_t>(sums[1][i]);

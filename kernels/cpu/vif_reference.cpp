@@ -10,7 +10,7 @@
 namespace exactvq::reference {
 namespace {
 
-// Samples of one picture at one scale.
+// Samples of one picture at one scale, or products of them: of 16 bits each, so products fit 32.
 struct Plane {
     uint32_t width = 0, height = 0;
     std::vector<uint32_t> at;
@@ -20,67 +20,74 @@ struct Plane {
     const uint32_t* row(uint32_t y) const { return &at[size_t{y} * width]; }
 };
 
-// Sums of taps times value(x, row), over the rows of the kernel's length around y, mirrored.
-template <class Value>
-std::vector<uint64_t> filter_rows(uint32_t scale, uint32_t y, uint32_t width, uint32_t height, const Value& value) {
-    std::vector<uint64_t> sums(width);
-    for (uint32_t t = 0; t <= 2 * vif_half(scale); ++t) {
-        const uint32_t row = mirrored(static_cast<int32_t>(y + t) - static_cast<int32_t>(vif_half(scale)), height);
-        const uint64_t tap = vif_tap(scale, t);
-        for (uint32_t x = 0; x < width; ++x) sums[x] += tap * value(x, row);
-    }
+// Adds `tap` times `values` to `sums`: products of 32 bits by 32, which compilers know how to do several at a time.
+void add(uint32_t tap, const uint32_t* values, std::vector<uint64_t>& sums) {
+    uint64_t* const out = sums.data();
+    const size_t count = sums.size();
+    for (size_t x = 0; x < count; ++x) out[x] += uint64_t{tap} * values[x];
+}
+
+// Sums of taps times the rows around y, for every column.
+std::vector<uint64_t> filter_rows(const Plane& p, uint32_t kernel, uint32_t y) {
+    const uint32_t half = vif_half(kernel);
+    std::vector<uint64_t> sums(p.width);
+    for (uint32_t t = 0; t <= 2 * half; ++t) add(vif_tap(kernel, t), p.row(mirrored(static_cast<int32_t>(y + t) - static_cast<int32_t>(half), p.height)), sums);
     return sums;
 }
 
-// Sums of taps times values of a row, for every column.
-std::vector<uint64_t> filter_columns(uint32_t scale, const std::vector<uint32_t>& row) {
-    const uint32_t width = static_cast<uint32_t>(row.size()), half = vif_half(scale);
+// Sums of taps times the columns around each one of a row.
+std::vector<uint64_t> filter_columns(const std::vector<uint32_t>& row, uint32_t kernel) {
+    const uint32_t width = static_cast<uint32_t>(row.size()), half = vif_half(kernel);
     std::vector<uint32_t> padded(width + 2 * half);
     for (uint32_t i = 0; i < padded.size(); ++i) padded[i] = row[mirrored(static_cast<int32_t>(i) - static_cast<int32_t>(half), width)];
     std::vector<uint64_t> sums(width);
-    for (uint32_t t = 0; t <= 2 * half; ++t) {
-        const uint64_t tap = vif_tap(scale, t);
-        for (uint32_t x = 0; x < width; ++x) sums[x] += tap * padded[x + t];
-    }
+    for (uint32_t t = 0; t <= 2 * half; ++t) add(vif_tap(kernel, t), &padded[t], sums);
     return sums;
 }
 
-// Vertically filtered samples with the kernel of scale `kernel`.
-std::vector<uint32_t> filter_means(const Plane& p, uint32_t kernel, uint32_t y, uint32_t scale, uint32_t depth) {
-    const std::vector<uint64_t> sums = filter_rows(kernel, y, p.width, p.height, [&p](uint32_t x, uint32_t row) { return p.row(row)[x]; });
+// Samples filtered in both directions, the vertical result rounded.
+std::vector<uint64_t> filter_samples(const Plane& p, uint32_t kernel, uint32_t y, uint32_t scale, uint32_t depth) {
+    const std::vector<uint64_t> sums = filter_rows(p, kernel, y);
     std::vector<uint32_t> means(p.width);
     for (uint32_t x = 0; x < p.width; ++x) means[x] = vif_vertical_mean(static_cast<uint32_t>(sums[x]), scale, depth);
-    return means;
+    return filter_columns(means, kernel);
 }
 
-// Vertically filtered products.
-std::vector<uint32_t> filter_products(const Plane& p, const Plane& q, uint32_t y, uint32_t scale, uint32_t depth) {
-    const auto product = [&](uint32_t x, uint32_t row) { return uint64_t{p.row(row)[x]} * q.row(row)[x]; };
-    const std::vector<uint64_t> sums = filter_rows(scale, y, p.width, p.height, product);
-    std::vector<uint32_t> products(p.width);
-    for (uint32_t x = 0; x < p.width; ++x) products[x] = vif_vertical_product(sums[x], scale, depth);
-    return products;
+// The same of products.
+std::vector<uint64_t> filter_products(const Plane& p, uint32_t y, uint32_t scale, uint32_t depth) {
+    const std::vector<uint64_t> sums = filter_rows(p, scale, y);
+    std::vector<uint32_t> means(p.width);
+    for (uint32_t x = 0; x < p.width; ++x) means[x] = vif_vertical_product(sums[x], scale, depth);
+    return filter_columns(means, scale);
 }
 
 // The plane of the next scale.
 Plane shrink(const Plane& plane, uint32_t scale, uint32_t depth) {
     Plane result(plane.width / 2, plane.height / 2);
     for (uint32_t y = 0; y < result.height; ++y) {
-        const std::vector<uint64_t> sums = filter_columns(scale + 1, filter_means(plane, scale + 1, 2 * y, scale, depth));
+        const std::vector<uint64_t> sums = filter_samples(plane, scale + 1, 2 * y, scale, depth);
         for (uint32_t x = 0; x < result.width; ++x) result.row(y)[x] = vif_horizontal_sample(static_cast<uint32_t>(sums[2 * x]));
     }
     return result;
 }
 
+Plane multiply(const Plane& p, const Plane& q) {
+    Plane result(p.width, p.height);
+    for (size_t i = 0; i < result.at.size(); ++i) result.at[i] = p.at[i] * q.at[i];
+    return result;
+}
+
 void sum_scale(const Plane& ref, const Plane& main, uint32_t scale, uint32_t depth, double gain_limit, uint64_t* words) {
+    const uint8_t* const log = vif_log_table();
     VifTerms terms;
+    const Plane ref_ref = multiply(ref, ref), main_main = multiply(main, main), ref_main = multiply(ref, main);
     for (uint32_t y = 0; y < ref.height; ++y) {
-        const auto means = [&](const Plane& p) { return filter_columns(scale, filter_means(p, scale, y, scale, depth)); };
-        const auto products = [&](const Plane& p, const Plane& q) { return filter_columns(scale, filter_products(p, q, y, scale, depth)); };
-        const std::vector<uint64_t> u1 = means(ref), u2 = means(main), p1 = products(ref, ref), p2 = products(main, main), p12 = products(ref, main);
+        const auto means = [&](const Plane& p) { return filter_samples(p, scale, y, scale, depth); };
+        const auto products = [&](const Plane& p) { return filter_products(p, y, scale, depth); };
+        const std::vector<uint64_t> u1 = means(ref), u2 = means(main), p1 = products(ref_ref), p2 = products(main_main), p12 = products(ref_main);
         for (uint32_t x = 0; x < ref.width; ++x) {
             const uint32_t m1 = static_cast<uint32_t>(u1[x]), m2 = static_cast<uint32_t>(u2[x]);
-            vif_add(terms, vif_moment(p1[x], m1, m1), vif_moment(p2[x], m2, m2), vif_moment(p12[x], m1, m2), gain_limit, vif_log_table());
+            vif_add(terms, vif_moment(p1[x], m1, m1), vif_moment(p2[x], m2, m2), vif_moment(p12[x], m1, m2), gain_limit, log);
         }
     }
     for (uint32_t i = 0; i < kVifSums; ++i) words[i] = static_cast<uint64_t>(terms.sum[i]);
