@@ -87,6 +87,15 @@ std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry) {
     return specs;
 }
 
+std::vector<AccumulatorSpec> accumulators_in_turn(const Geometry& geometry, uint32_t n) {
+    std::vector<AccumulatorSpec> specs = all_accumulators(geometry);
+    for (AccumulatorKind kind : {AccumulatorKind::kAdm, AccumulatorKind::kVif}) {
+        uint32_t i = 0;
+        std::erase_if(specs, [&](const AccumulatorSpec& s) { return s.kind == kind && i++ != n % 3; });
+    }
+    return specs;
+}
+
 AccumulatorSpec adm_accumulator(const Geometry& geometry, const std::string& options) {
     const MetricList list = parse_metrics("adm", options);
     std::vector<exactvq_option> pairs;

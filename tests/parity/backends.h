@@ -31,6 +31,9 @@ inline std::vector<uint64_t> reference_words(const std::vector<AccumulatorSpec>&
 // Every accumulator that exists for a geometry; of adm, which has many parameters, a few.
 std::vector<AccumulatorSpec> all_accumulators(const Geometry& geometry);
 
+// The same, of adm and vif one each: options choose what a sample adds, not how it is filtered. With n, n + 1 and n + 2 all options have their turn.
+std::vector<AccumulatorSpec> accumulators_in_turn(const Geometry& geometry, uint32_t n);
+
 // The accumulators of adm with options as exactvq_parse_metrics() takes them.
 AccumulatorSpec adm_accumulator(const Geometry& geometry, const std::string& options);
 

@@ -72,36 +72,54 @@ public:
 
     // Returns the number of words compared.
     size_t check(Content content, Layout ref_layout, Layout main_layout, uint32_t seed) {
-        const ContentPair samples = make_content(content, geometry_, seed);
-        const Picture ref(samples.ref, geometry_, ref_layout), main(samples.main, geometry_, main_layout);
-        const Picture earlier(make_content(content, geometry_, seed + 1).main, geometry_, ref_layout);
-        FramePair pair = make_pair(ref, main, geometry_);
-        if (seed % 8) pair.earlier[0].luma = main.view(0);  // of the first pair there is none
-        if (seed % 8 > 1) pair.earlier[1].luma = earlier.view(0);
-        const std::vector<uint64_t> expected = reference_words(specs_, pair);
+        if (expected_.empty() || content != content_ || seed != seed_) {  // what is expected does not depend on layouts
+            content_ = content;
+            seed_ = seed;
+            samples_ = make_content(content, geometry_, seed);
+            earlier_ = make_content(content, geometry_, seed + 1);
+            expected_.clear();
+        }
+        const Pair pair(*this, ref_layout, main_layout);
+        if (expected_.empty()) expected_ = reference_words(specs_, pair.get);
         for (size_t b = 0; b < backends_.size(); ++b) {
-            std::vector<uint64_t> words(expected.size(), 0xdeadbeefdeadbeefu);
-            backends_[b]->start(0, pair, words.data());
+            std::vector<uint64_t> words(expected_.size(), 0xdeadbeefdeadbeefu);
+            backends_[b]->start(0, pair.get, words.data());
             backends_[b]->wait(0);
             size_t first = 0;
             for (const AccumulatorSpec& spec : specs_) {
-                Cells::get().add(spec.kind, cells_[b], std::equal(words.begin() + first, words.begin() + first + spec.words(), expected.begin() + first));
+                Cells::get().add(spec.kind, cells_[b], std::equal(words.begin() + first, words.begin() + first + spec.words(), expected_.begin() + first));
                 first += spec.words();
             }
             for (size_t i = 0; i < words.size(); ++i) {
-                if (words[i] == expected[i]) continue;
-                ADD_FAILURE() << names_[b] << ", " << describe(specs_, i) << ": " << std::hex << words[i] << ", reference " << expected[i] << std::dec << "; "
+                if (words[i] == expected_[i]) continue;
+                ADD_FAILURE() << names_[b] << ", " << describe(specs_, i) << ": " << std::hex << words[i] << ", reference " << expected_[i] << std::dec << "; "
                               << format_.width << "x" << format_.height << ", depth " << format_.depth << ", planes " << format_.planes << ", chroma >> "
                               << format_.log2_chroma_w << "," << format_.log2_chroma_h << ", content " << name(content) << ", layouts "
                               << name(ref_layout) << " and " << name(main_layout) << ", seed " << seed;
             }
         }
-        return backends_.size() * expected.size();
+        return backends_.size() * expected_.size();
     }
 
 private:
+    // The pictures of a check in memory.
+    struct Pair {
+        Pair(const Parity& parity, Layout ref_layout, Layout main_layout)
+            : ref(parity.samples_.ref, parity.geometry_, ref_layout), main(parity.samples_.main, parity.geometry_, main_layout),
+              earlier(parity.earlier_.main, parity.geometry_, ref_layout), get(make_pair(ref, main, parity.geometry_)) {
+            if (parity.seed_ % 8) get.earlier[0].luma = main.view(0);  // of the first pair there is none
+            if (parity.seed_ % 8 > 1) get.earlier[1].luma = earlier.view(0);
+        }
+        const Picture ref, main, earlier;
+        FramePair get;
+    };
+
     exactvq_format format_;
     Geometry geometry_;
+    Content content_{};
+    uint32_t seed_ = 0;
+    ContentPair samples_, earlier_;
+    std::vector<uint64_t> expected_;  // by the reference loops
     std::vector<AccumulatorSpec> specs_;
     std::vector<std::string> names_, cells_;
     std::vector<std::unique_ptr<Backend>> backends_;
