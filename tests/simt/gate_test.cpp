@@ -17,41 +17,53 @@ namespace {
 
 using gpu::Planted;
 
-// Words that differ from the reference loops' on the last of `frames` pairs, on wave 32 and wave 64.
-std::vector<size_t> differences(Planted fault, const exactvq_format& format, Content content, const std::vector<AccumulatorSpec>& specs, uint32_t frames = 1) {
-    const Geometry geometry = make_geometry(format);
-    const ContentPair samples = make_content(content, geometry, 1);
-    const Picture ref(samples.ref, geometry, Layout::kPlanar), main(samples.main, geometry, Layout::kPlanar);
-    FramePair pair = make_pair(ref, main, geometry);
-    pair.earlier[0].luma = main.view(0);
-    const std::vector<uint64_t> expected = reference_words(specs, pair);
-    std::vector<size_t> counts;
-    gpu::SimtOptions options;
-    options.workers = 2;
-    for (const BackendUnderTest& backend : simt_backends(options)) {
-        BackendConfig config;
-        config.geometry = geometry;
-        config.accumulators = specs;
-        std::vector<uint64_t> words(expected.size());
-        gpu::planted = fault;
-        {
-            const auto b = backend.make(config);
-            for (uint32_t i = 0; i < frames; ++i) {
-                b->start(0, pair, words.data());
-                b->wait(0);
-            }
-        }
-        gpu::planted = Planted::kNone;
-        size_t count = 0;
-        for (size_t i = 0; i < words.size(); ++i) count += words[i] != expected[i];
-        counts.push_back(count);
+// A pair of pictures and its words by the reference loops.
+struct Scene {
+    Scene(const exactvq_format& format, Content content, const std::vector<AccumulatorSpec>& specs)
+        : geometry(make_geometry(format)), samples(make_content(content, geometry, 1)), ref(samples.ref, geometry, Layout::kPlanar),
+          main(samples.main, geometry, Layout::kPlanar), pair(make_pair(ref, main, geometry)), specs(specs) {
+        pair.earlier[0].luma = main.view(0);
+        expected = reference_words(specs, pair);
     }
-    return counts;
-}
+
+    // Words that differ on the last of `frames` pairs, on wave 32 and wave 64.
+    std::vector<size_t> differences(Planted fault, uint32_t frames = 1) const {
+        std::vector<size_t> counts;
+        gpu::SimtOptions options;
+        options.workers = 2;
+        for (const BackendUnderTest& backend : simt_backends(options)) {
+            BackendConfig config;
+            config.geometry = geometry;
+            config.accumulators = specs;
+            std::vector<uint64_t> words(expected.size());
+            gpu::planted = fault;
+            {
+                const auto b = backend.make(config);
+                for (uint32_t i = 0; i < frames; ++i) {
+                    b->start(0, pair, words.data());
+                    b->wait(0);
+                }
+            }
+            gpu::planted = Planted::kNone;
+            size_t count = 0;
+            for (size_t i = 0; i < words.size(); ++i) count += words[i] != expected[i];
+            counts.push_back(count);
+        }
+        return counts;
+    }
+
+    Geometry geometry;
+    ContentPair samples;
+    Picture ref, main;
+    FramePair pair;
+    std::vector<AccumulatorSpec> specs;
+    std::vector<uint64_t> expected;
+};
 
 void expect_noticed(Planted fault, const exactvq_format& format, Content content, const std::vector<AccumulatorSpec>& specs, uint32_t frames = 1) {
-    for (size_t count : differences(Planted::kNone, format, content, specs, frames)) EXPECT_EQ(count, 0u) << "without the fault";
-    for (size_t count : differences(fault, format, content, specs, frames)) EXPECT_GT(count, 0u) << "not noticed";
+    const Scene scene(format, content, specs);
+    for (size_t count : scene.differences(Planted::kNone, frames)) EXPECT_EQ(count, 0u) << "without the fault";
+    for (size_t count : scene.differences(fault, frames)) EXPECT_GT(count, 0u) << "not noticed";
 }
 
 const std::vector<AccumulatorSpec> kSse{{AccumulatorKind::kSse, 0, {}, {}}}, kPsnrHvs{{AccumulatorKind::kPsnrHvsSum, 0, PsnrHvsMask::kF32, {}}};
@@ -103,7 +115,7 @@ TEST(Gate, MotionRoundedTowardsZero) { expect_noticed(Planted::kMotionTowardsZer
 
 // Right on waves of 32, wrong on waves of 64.
 TEST(Gate, LiteralWaveSize) {
-    const auto counts = differences(Planted::kLiteralWave, make_format(1200, 64, 8, "400"), Content::kNoise, kSse);
+    const auto counts = Scene(make_format(1200, 64, 8, "400"), Content::kNoise, kSse).differences(Planted::kLiteralWave);
     ASSERT_EQ(counts.size(), 2u);
     EXPECT_EQ(counts[0], 0u);
     EXPECT_GT(counts[1], 0u);
