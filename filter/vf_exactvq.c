@@ -67,6 +67,12 @@ static const char *const pool_names[NB_POOLS] = {
     "mean", "min", "max", "harmonic_mean", "p1", "p5", "p10", "stddev"
 };
 
+/**
+ * Main frames in a row that are not scored, after which scores do not wait for
+ * the next pair any more. Bounds the frames that are held.
+ */
+#define MAX_GAP 8
+
 /** Log lines of more than 1023 bytes are cut; room for the prefix. */
 #define LINE_LENGTH 900
 
@@ -143,6 +149,7 @@ typedef struct ExactVQContext {
     ExactVQShift   shift;
     AVFifo        *pending;
     uint64_t       nb_submitted;
+    int            gap;             ///< main frames in a row that are not scored, up to now
     int64_t        end_pts;         ///< of the output, in its time base
     int            flushed;         ///< the last pair has been submitted
     int            ended;           ///< no main frame will be taken any more
@@ -991,6 +998,19 @@ static int append_pending(ExactVQContext *s, Pending *pending)
     return ret;
 }
 
+/** The same of a frame that is not scored. */
+static int append_unscored(AVFilterContext *ctx, Pending *pending)
+{
+    ExactVQContext *s = ctx->priv;
+    exactvq_status status;
+
+    if (++s->gap == MAX_GAP && (status = exactvq_cut(s->session)) < 0) {
+        free_pending(pending);
+        return library_error(ctx, status);
+    }
+    return append_pending(s, pending);
+}
+
 /* ---- pairs ---------------------------------------------------------------- */
 
 /** Describes a frame in system or CUDA memory. */
@@ -1107,6 +1127,7 @@ static int submit(AVFilterContext *ctx, const exactvq_frame *frames)
     if (status < 0)
         return library_error(ctx, status);
     s->nb_submitted++;
+    s->gap = 0;
     return 0;
 }
 
@@ -1191,7 +1212,7 @@ static int pair_heads(AVFilterContext *ctx)
 
     if (main.disabled) {
         av_frame_free(&reference);
-        return append_pending(s, &pair);
+        return append_unscored(ctx, &pair);
     }
     pair.reference = reference;
     if ((ret = prepare_pair(ctx, &pair, frames)) < 0) {
@@ -1210,7 +1231,7 @@ static int pass_alone(AVFilterContext *ctx)
     Waiting main = remove_frame(&s->inputs[MAIN], 0);
     Pending pending = { .main = main.frame, .disabled = main.disabled };
 
-    return append_pending(s, &pending);
+    return append_unscored(ctx, &pending);
 }
 
 static void drop_reference(AVFilterContext *ctx, int index)

@@ -152,6 +152,13 @@ exactvq_status exactvq_flush(exactvq_session* s) {
     });
 }
 
+exactvq_status exactvq_cut(exactvq_session* s) {
+    return streaming(s, [](Session& session) {
+        session.cut();
+        return EXACTVQ_OK;
+    });
+}
+
 void exactvq_close(exactvq_session* s) { delete s; }
 
 exactvq_status exactvq_summary(const exactvq_session* s, size_t output, exactvq_pooled* pooled) {

@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "host/error.h"
@@ -44,14 +43,13 @@ Registry& registry() {
 
 // The path without links, also of a file that is not there yet. A folder that is not there is left for open() to report.
 std::string canonical(const std::string& path) {
-    const auto real = [](const std::string& name) {
-        const std::unique_ptr<char, void (*)(void*)> found(realpath(name.c_str(), nullptr), std::free);
-        return found ? std::string(found.get()) : std::string();
-    };
-    if (const std::string whole = real(path); !whole.empty()) return whole;
-    const size_t slash = path.rfind('/');
-    const std::string folder = real(slash == std::string::npos ? "." : path.substr(0, slash + 1));
-    return folder.empty() ? path : folder + "/" + path.substr(slash + 1);  // npos + 1 is 0
+    std::error_code error;
+    std::filesystem::path file(path);
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(file, error); ++links)  // also one that leads to no file
+        file = file.parent_path() / std::filesystem::read_symlink(file, error);
+    if (std::filesystem::is_symlink(file, error)) fail(path, ELOOP);
+    const std::filesystem::path folder = std::filesystem::canonical(file.has_parent_path() ? file.parent_path() : ".", error);
+    return error ? path : (folder / file.filename()).string();
 }
 
 std::string part_name(const std::string& path, unsigned part) {
@@ -74,10 +72,11 @@ LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
         return;
     }
     struct stat info;
-    const bool special = path.rfind("/dev/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+    const auto starts_with = [&path](const char* folder) { return path.rfind(folder, 0) == 0; };
+    const bool open_file = starts_with("/dev/fd/") || starts_with("/dev/std") || starts_with("/proc/");
     if (stat(path.c_str(), &info) == 0) {
         if (S_ISDIR(info.st_mode)) fail(path, EISDIR);
-        if (!S_ISREG(info.st_mode) || special) {  // written directly: pipes, devices, open files
+        if (!S_ISREG(info.st_mode) || open_file) {  // written directly: pipes, devices, open files
             fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
             if (fd_ < 0) fail(path, errno);
             return;
@@ -97,13 +96,13 @@ LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
         written.open = true;
     }
     try {
-        mode_t mode = 0666;
-        if (stat(path_.c_str(), &info) == 0) {
-            if (S_ISDIR(info.st_mode)) fail(path_, EISDIR);
-            if (access(path_.c_str(), W_OK) != 0) fail(path_, errno);
-            mode = info.st_mode & 07777;
+        const bool exists = stat(path_.c_str(), &info) == 0;
+        if (exists && S_ISDIR(info.st_mode)) fail(path_, EISDIR);
+        if (exists && access(path_.c_str(), W_OK) != 0) fail(path_, errno);
+        open_beside();
+        if (exists && fchmod(fd_, info.st_mode & 07777) != 0) {
+            // The old file's permissions are kept where the file system has any.
         }
-        open_beside(mode);
     } catch (...) {
         const std::lock_guard lock(registry().mutex);
         registry().paths.find(claim_)->second.open = false;
@@ -118,7 +117,7 @@ LogFile::LogFile(LogFile&& other) noexcept
       is_part_(other.is_part_),
       fd_(std::exchange(other.fd_, -1)) {}
 
-void LogFile::open_beside(mode_t mode) {
+void LogFile::open_beside() {
     const size_t slash = path_.rfind('/');
     const std::string folder = slash == std::string::npos ? "" : path_.substr(0, slash + 1);
     for (int n = 0; fd_ < 0; ++n) {
@@ -129,9 +128,6 @@ void LogFile::open_beside(mode_t mode) {
             temporary_.clear();
             fail(path_, error);
         }
-    }
-    if (mode != 0666 && fchmod(fd_, mode) != 0) {
-        // The old file's permissions are kept where the file system has any.
     }
 }
 

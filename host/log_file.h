@@ -4,8 +4,6 @@
 #ifndef EXACTVQ_HOST_LOG_FILE_H
 #define EXACTVQ_HOST_LOG_FILE_H
 
-#include <sys/types.h>
-
 #include <string>
 #include <string_view>
 
@@ -27,7 +25,7 @@ public:
     void finish();                      // gives the file its name; throws Error
 
 private:
-    void open_beside(mode_t mode);
+    void open_beside();
 
     std::string path_, temporary_;
     std::string claim_;  // canonical name, ours until this ends

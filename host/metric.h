@@ -49,6 +49,8 @@ public:
     // Frames after a frame that its scores wait for. Not 0: conclude() is called for every frame, in order, also for those that subsampling leaves out; its
     // accumulators are then kMotion's.
     virtual uint32_t successors() const { return 0; }
+    // The next frame is the first of a sequence.
+    virtual void restart() {}
 
     // Scores of a frame, outputs() of them, in the exact steps of the specification. An output that is unavailable gets NaN.
     virtual void conclude(const FrameWindow& window, double* scores) = 0;

@@ -41,6 +41,7 @@ public:
     }
 
     uint32_t successors() const override { return measurable_ ? distance_ : 0; }
+    void restart() override { frame_ = 0; }
 
     // Sections 2.3 to 2.5 of the specification, frame by frame.
     void conclude(const FrameWindow& window, double* scores) override {

@@ -132,6 +132,7 @@ void check_label(std::string_view label) {
     bool good = label.size() <= 32 && label[0] >= 'a' && label[0] <= 'z';
     for (char c : label) good = good && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
     if (!good) fail("the label " + quote(label) + " is not valid: it takes up to 32 characters a-z, 0-9 and _, the first a letter");
+    if (label == "paired") fail("the label 'paired' is the name of the mark of frames without partner: choose another");
     if (find_metric(label)) fail("the label " + quote(label) + " is a metric's name: choose another");
 }
 
@@ -149,7 +150,12 @@ MetricList::Instance parse_model(std::string_view text) {
     MetricList::Instance instance{"vmaf", "", {}};
     std::string_view model = text;
     bool phone = false, noclip = false;
-    while (cut_flag(model, "+phone") ? phone = true : cut_flag(model, "+noclip") ? noclip = true : false) {}
+    for (bool more = true; more;) {
+        const bool is_phone = cut_flag(model, "+phone"), is_noclip = !is_phone && cut_flag(model, "+noclip");
+        phone = phone || is_phone;
+        noclip = noclip || is_noclip;
+        more = is_phone || is_noclip;
+    }
     if (const size_t at = model.rfind('@'); at != std::string_view::npos && model.find('/', at) == std::string_view::npos) {
         instance.label = model.substr(at + 1);
         if (instance.label.empty()) fail("the name after '@' in " + quote(text) + " is empty");

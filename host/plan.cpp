@@ -117,6 +117,10 @@ void Plan::add_frame(const uint64_t* words) {
     for (const Instance& instance : instances_) instance.metric->add_frame(Accumulators(words, instance.offsets.data()));
 }
 
+void Plan::restart() {
+    for (const Instance& instance : instances_) instance.metric->restart();
+}
+
 std::vector<double> Plan::aggregate_values() const {
     std::vector<double> values;
     for (const Instance& instance : instances_)

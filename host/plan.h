@@ -45,6 +45,8 @@ public:
     // Values of the whole sequence: one value for each of aggregates().
     const std::vector<PlanAggregate>& aggregates() const { return aggregates_; }
     void add_frame(const uint64_t* words);
+    // The next frame starts a sequence.
+    void restart();
     std::vector<double> aggregate_values() const;
 
 private:

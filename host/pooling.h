@@ -51,7 +51,8 @@ inline double percentile(const std::vector<double>& sorted, double percent) {
     const auto below = static_cast<size_t>(rank);
     const size_t above = below + 1 < sorted.size() ? below + 1 : below;
     const double low = sorted[below], high = sorted[above], weight = rank - static_cast<double>(below);
-    if (low == high || weight == 0 || std::isinf(low)) return low;  // infinite ones have no difference
+    if (low == high || weight == 0 || std::isinf(low)) return low;
+    if (std::isinf(high)) return high;  // infinite ones have no difference
     const double difference = high - low;
     return weight < 0.5 ? low + difference * weight : high - difference * (1 - weight);
 }

@@ -84,6 +84,13 @@ PlaneView make_view(const exactvq_plane& plane, PlaneSize size, uint32_t depth, 
     return view;
 }
 
+// By seeking, as dma-bufs tell their size; anything else has a position, which is the caller's.
+off_t size_of(int fd) {
+    const off_t position = lseek(fd, 0, SEEK_CUR), end = lseek(fd, 0, SEEK_END);
+    if (position >= 0) lseek(fd, position, SEEK_SET);
+    return end;
+}
+
 // What is known of the dma-bufs that the planes of a frame lie in.
 SharedFrame shared_frame(const exactvq_frame& frame, uint32_t planes, const std::string& name) {
     SharedFrame shared;
@@ -96,9 +103,9 @@ SharedFrame shared_frame(const exactvq_frame& frame, uint32_t planes, const std:
         snprintf(modifier, sizeof modifier, "0x%016" PRIx64, buffer.modifier);
         require(buffer.modifier == 0, "the " + name + " frame's layout (DRM format modifier " + modifier + ") is not linear: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
         // Not what the descriptor says: nothing may be read behind the end.
-        const off_t size = shared.buffer[index].size ? static_cast<off_t>(shared.buffer[index].size) : lseek(buffer.fd, 0, SEEK_END);
+        const off_t size = shared.buffer[index].size ? static_cast<off_t>(shared.buffer[index].size) : size_of(buffer.fd);
         require(size > 0, "the " + name + " frame's dma-buf does not tell its size: it has to be copied to host memory", EXACTVQ_ERROR_UNSUPPORTED);
-        require(buffer.size <= static_cast<uint64_t>(size), "the " + name + " frame's dma-buf has " + std::to_string(size) + " bytes, its description " + std::to_string(buffer.size));
+        require(buffer.size <= static_cast<uint64_t>(size), "the " + name + " frame's dma-buf has " + std::to_string(size) + " bytes, its description " + std::to_string(buffer.size), EXACTVQ_ERROR_UNSUPPORTED);
         shared.buffer[index] = {buffer.fd, static_cast<uint64_t>(size)};
         shared.of_plane[i] = index;
     }
@@ -110,7 +117,7 @@ void require_inside(const PlaneView& plane, uint64_t size, const std::string& na
     const uint64_t row = (uint64_t{plane.width} - 1) * plane.step + plane.word_bytes(), offset = reinterpret_cast<uintptr_t>(plane.data);
     const uint64_t stride = static_cast<uint64_t>(plane.stride), extent = (plane.stride < 0 ? 0 - stride : stride) * (plane.height - 1);  // make_view() bounds it
     const bool inside = offset <= size && (plane.stride < 0 ? extent <= offset && row <= size - offset : extent <= size - offset && row <= size - offset - extent);
-    require(inside, name + " reaches beyond its dma-buf of " + std::to_string(size) + " bytes");
+    require(inside, name + " reaches beyond its dma-buf of " + std::to_string(size) + " bytes", EXACTVQ_ERROR_UNSUPPORTED);
 }
 
 void release(const exactvq_frame& frame) {
@@ -180,7 +187,7 @@ void Session::check_frame(const exactvq_frame& frame, const std::string& name, b
         require(shared || frame.plane[i].data, plane + " has no data");
         const PlaneView view = make_view(frame.plane[i], geometry_.plane[i], geometry_.depth, plane);
         const uintptr_t place = reinterpret_cast<uintptr_t>(view.data) | (view.height > 1 ? static_cast<uintptr_t>(view.stride) : 0);
-        require(frame.memory == EXACTVQ_MEMORY_HOST || place % view.word_bytes() == 0, plane + " has rows at odd addresses, which frames in device memory may not have");
+        require(frame.memory == EXACTVQ_MEMORY_HOST || place % view.word_bytes() == 0, plane + " has rows at odd addresses, which frames in device memory may not have", shared ? EXACTVQ_ERROR_UNSUPPORTED : EXACTVQ_ERROR_ARGUMENT);
         if (shared) require_inside(view, pair.shared[is_main]->buffer[frame.plane_dmabuf[i]].size, plane);
         (is_main ? pair.plane[i].main : pair.plane[i].ref) = view;
     }
@@ -214,6 +221,8 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
     Slot& slot = slots_[position];
     using Asked = Slot::Asked;
     slot.asked = index % subsample_ == 0 || plan_.needs_every_frame() ? Asked::kAll : plan_.successors() > 0 ? Asked::kMotion : Asked::kNothing;
+    slot.starts = cut_;
+    if (cut_) earlier_[0] = earlier_[1] = {};
     if (plan_.successors() > 0) {
         pair.motion_only = slot.asked == Asked::kMotion;
         std::copy_n(earlier_, 2, pair.earlier);
@@ -224,6 +233,7 @@ bool Session::submit(const exactvq_frame& reference, const exactvq_frame& main, 
     slot.reference = reference;
     slot.main = main;
     slot.index = index;
+    cut_ = false;
     ++queued_;
     ++submitted_;
     return true;
@@ -238,9 +248,10 @@ void Session::import(const exactvq_frame& frame) {
 
 exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wait) {
     if (queued_ == 0) return flushed_ ? EXACTVQ_END : EXACTVQ_AGAIN;
-    if (queued_ <= plan_.successors() && !flushed_) return EXACTVQ_AGAIN;
     // A frame is held until no later one reads it any more: those that its scores wait for are just those.
-    const size_t window = std::min<size_t>(queued_, plan_.successors() + 1);
+    size_t window = 1;
+    while (window <= plan_.successors() && window < queued_ && !slots_[(oldest_ + window) % slots_.size()].starts) ++window;
+    if (window <= plan_.successors() && window == queued_ && !flushed_ && !cut_) return EXACTVQ_AGAIN;
     window_.clear();
     for (size_t i = 0; i < window; ++i) {
         const size_t position = (oldest_ + i) % slots_.size();
@@ -251,6 +262,7 @@ exactvq_status Session::receive(exactvq_score* scores, uint64_t* index, bool wai
     }
     Slot& slot = slots_[oldest_];
     const bool scored = slot.index % subsample_ == 0;
+    if (slot.starts) plan_.restart();
     if (scored || plan_.successors() > 0) plan_.conclude(window_.data(), static_cast<uint32_t>(window), scored, scores_.data());
     if (scored) {
         for (size_t i = 0; i < scores_.size(); ++i)

@@ -34,6 +34,7 @@ public:
     void import(const exactvq_frame& frame);
     exactvq_status receive(exactvq_score* scores, uint64_t* index, bool wait);
     void flush() { flushed_ = true; }
+    void cut() { cut_ = submitted_ > 0; }
 
     const Pooling& pooling(size_t output) const { return pooling_[output]; }
     // The values of a score in rising order; none if they are not kept.
@@ -46,6 +47,7 @@ private:
     struct Slot {
         exactvq_frame reference, main;
         uint64_t index = 0;
+        bool starts = false;  // a sequence: nothing before it is looked at
         enum class Asked { kNothing, kMotion, kAll } asked = Asked::kNothing;  // of the backend
         std::vector<uint64_t> words;
     };
@@ -65,7 +67,7 @@ private:
     std::vector<Slot> slots_;  // a ring: `queued_` slots from `oldest_` on
     size_t oldest_ = 0, queued_ = 0;
     uint64_t submitted_ = 0;
-    bool flushed_ = false;
+    bool flushed_ = false, cut_ = false;  // cut_: the next pair starts a sequence
     bool tail_known_[2] = {true, true};  // reference, main
 
     std::vector<double> scores_, row_;  // of a frame; as the log has them

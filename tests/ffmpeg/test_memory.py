@@ -65,6 +65,19 @@ def test_one_input_runs_ahead(ff, measurable, main, ref, before_main, before_ref
     assert result.peak - base.peak < 24 * MIB, (base.peak, result.peak)
 
 
+@pytest.mark.parametrize("options,before_ref,paired", [("", "trim=end_frame=5", 5), ("enable='lt(n,5)'", "null", 5), ("enable='lt(n,5)+gt(n,590)'", "null", 14),
+                                                       ("", "select='lt(n,5)+gt(n,590)'", 14)], ids=["reference-ends", "disabled", "disabled-for-a-while", "gap"])
+def test_no_score_waits_for_long(ff, measurable, options, before_ref, paired):
+    """motion waits for the next pair, but not over hundreds of frames that are held meanwhile: 345 kB each here."""
+    source = moving("480x240", 600).replace("yuv420p", "yuv444p")
+    results = [ff.score(source, source, ":".join(filter(None, [f"metrics={metric}", options])), before_ref=before_ref, peak=True) for metric in ("float_psnr", "motion")]
+    assert len(results[1].records) >= paired and results[1].summary.counts["paired"] == paired, str(results[1])
+    assert results[1].peak - results[0].peak < 40 * MIB, [r.peak for r in results]
+    # Another sequence starts after the gap.
+    sad = [r.value("motion_sad") for r in results[1].records if r.scores]
+    assert len(sad) == paired and [i for i, v in enumerate(sad) if v == 0] == [0, 5][:1 + (paired > 5)], sad
+
+
 @pytest.mark.parametrize("depth", [1, 64])
 def test_frames_in_flight_bound_the_memory(ff, measurable, depth):
     base = ff.score(moving("320x240", 30), moving("320x240", 30), "metrics=psnr:async_depth=1", peak=True)

@@ -100,7 +100,7 @@ typedef struct exactvq_plane {
 
 /* A buffer that drivers share, as in FFmpeg's AVDRMObjectDescriptor. */
 typedef struct exactvq_dmabuf {
-    int fd;            /* stays the caller's: the library duplicates what it keeps */
+    int fd;            /* stays the caller's, and open until `release` is called (motion reads a frame with the next ones, too) */
     uint32_t reserved; /* 0 */
     uint64_t size;     /* bytes; 0: as the descriptor tells */
     uint64_t modifier; /* DRM format modifier: only DRM_FORMAT_MOD_LINEAR, 0, can be read in place */
@@ -118,7 +118,8 @@ typedef struct exactvq_frame {
     void (*release)(void *opaque);
     void *opaque;
     /* EXACTVQ_MEMORY_CUDA: the CUstream that writes the frame (NULL: the default stream). What it holds at exactvq_submit() is finished before the
-     * frame is read. The frame stays in use until `release`. */
+     * frame is read. The frame stays in use until `release`, and so does the stream: motion reads a reference with the next one or two pairs, too, and then waits again for what the stream holds. So no
+     * work that itself waits for a release may be put into a stream whose last frame is not released. */
     void *stream;
     /* EXACTVQ_MEMORY_DMABUF: the buffers (as many as are used, from the first on), and the one that each plane lies in. What their drivers' fences say is being written at
      * exactvq_submit() is waited for. An imported buffer is remembered, so that a decoder's pool is imported once; up to 64 are kept until exactvq_close(). */
@@ -216,6 +217,10 @@ EXACTVQ_API exactvq_status exactvq_receive(exactvq_session *session, exactvq_sco
 /* Asks whether the session can read this frame of EXACTVQ_MEMORY_DMABUF in place, and imports its buffers. EXACTVQ_ERROR_UNSUPPORTED: it cannot (a layout that is not
  * linear, a buffer that the GPU's driver does not take), exactvq_error() says why, and the session goes on: hand the frame over in host memory. */
 EXACTVQ_API exactvq_status exactvq_import(exactvq_session *session, const exactvq_frame *frame);
+
+/* The pair submitted next starts a new sequence: scores of pairs before it do not wait for it, and motion between the two is not looked at. For pairs that are far apart
+ * in time, so that no pair waits for long. */
+EXACTVQ_API exactvq_status exactvq_cut(exactvq_session *session);
 
 /* No more pairs will be submitted: pairs that wait for successors are completed without them. */
 EXACTVQ_API exactvq_status exactvq_flush(exactvq_session *session);

@@ -69,6 +69,39 @@ TEST_F(LogFileTest, FollowsLinksAndKeepsPermissions) {
     EXPECT_EQ(files(), 2u);
 }
 
+TEST_F(LogFileTest, FollowsLinksThatLeadNowhere) {
+    std::filesystem::create_directory(path("other"));
+    std::filesystem::create_symlink("other/target", path("link"));
+    write("link", "new", false);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+    EXPECT_EQ(text("other/target"), "new");
+    std::filesystem::create_symlink("round", path("round"));
+    EXPECT_THROW(LogFile(path("round"), false), Error);
+}
+
+TEST_F(LogFileTest, KeepsPermissionsForAll) {
+    std::ofstream(path("log")) << "old";
+    chmod(path("log").c_str(), 0666);
+    write("log", "new", false);
+    struct stat info;
+    ASSERT_EQ(stat(path("log").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0666u);
+}
+
+// Files in memory are files.
+TEST_F(LogFileTest, ReplacesFilesUnderDev) {
+    const std::string name = "/dev/shm/exactvq-log-test." + std::to_string(getpid());
+    for (const char* text : {"first", "second"}) {
+        LogFile log(name, false);
+        log.write(text);
+        log.finish();
+    }
+    std::stringstream all;
+    all << std::ifstream(name).rdbuf();
+    EXPECT_EQ(all.str(), "second");
+    std::filesystem::remove(name);
+}
+
 TEST_F(LogFileTest, WritesDevicesAndPipesDirectly) {
     ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
     const int reader = open(path("fifo").c_str(), O_RDONLY | O_NONBLOCK);

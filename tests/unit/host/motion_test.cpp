@@ -167,6 +167,69 @@ TEST(Motion, IsNotSubsampled) {
     }
 }
 
+// Every cut gives what sessions of their own give to its parts, and nothing before it waits.
+TEST(Motion, CutsSequences) {
+    SessionOptions options;
+    options.metrics = "motion+motion@five+psnr";
+    options.options = "five.motion_five_frame_window=1|five.motion_moving_average=1";
+    options.format = kFormat;
+    options.frames_in_flight = 3;
+    for (const std::vector<uint32_t>& cuts : std::vector<std::vector<uint32_t>>{{}, {1}, {5}, {1, 2, 3}, {4, 6, 11}, {2, 4, 6, 8, 10}}) {
+        for (bool late : {false, true}) {  // receive as soon as possible, or when the queue is full
+            exactvq_session* session;
+            ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
+            EXPECT_EQ(exactvq_cut(session), EXACTVQ_OK);  // before the first pair: nothing
+            std::vector<std::vector<double>> got;
+            exactvq_score scores[8];
+            const auto receive = [&] {
+                const exactvq_status status = exactvq_receive(session, scores, nullptr, 0);
+                if (status == EXACTVQ_OK) {
+                    got.emplace_back();
+                    for (size_t i = 0; i < exactvq_output_count(session); ++i) got.back().push_back(scores[i].value);
+                }
+                return status == EXACTVQ_OK;
+            };
+            Sequence sequence(kFrames);
+            for (uint32_t n = 0; n < kFrames; ++n) {
+                if (std::find(cuts.begin(), cuts.end(), n) != cuts.end()) {
+                    ASSERT_EQ(exactvq_cut(session), EXACTVQ_OK);
+                    if (!late) {
+                        while (receive()) {
+                        }
+                        ASSERT_EQ(got.size(), n) << "a pair waits beyond the cut";
+                    }
+                }
+                const exactvq_frame reference = sequence.frame(n, false), main = sequence.frame(n, true);
+                while (exactvq_submit(session, &reference, &main, n) == EXACTVQ_AGAIN) ASSERT_TRUE(receive());
+                if (!late) receive();
+            }
+            exactvq_flush(session);
+            while (receive()) {
+            }
+            exactvq_close(session);
+
+            std::vector<std::vector<double>> want;
+            std::vector<uint32_t> bounds = cuts;
+            bounds.insert(bounds.begin(), 0);
+            bounds.push_back(kFrames);
+            for (size_t part = 0; part + 1 < bounds.size(); ++part) {
+                Sequence whole(kFrames);
+                std::vector<std::pair<exactvq_frame, exactvq_frame>> pairs;
+                for (uint32_t n = bounds[part]; n < bounds[part + 1]; ++n) pairs.emplace_back(whole.frame(n, false), whole.frame(n, true));
+                ASSERT_EQ(open_session(options, &session), EXACTVQ_OK);
+                std::vector<Scored> scored;
+                ASSERT_EQ(run_session(session, pairs, scored), EXACTVQ_OK);
+                exactvq_close(session);
+                for (const Scored& frame : scored) {
+                    want.emplace_back();
+                    for (const exactvq_score& score : frame.scores) want.back().push_back(score.value);
+                }
+            }
+            EXPECT_EQ(got, want) << cuts.size() << " cuts, " << late;
+        }
+    }
+}
+
 // A session that is closed early lets go of everything once.
 TEST(Motion, ReleasesFramesOnce) {
     SessionOptions options;

@@ -37,6 +37,8 @@ TEST(Pooling, Percentiles) {
 TEST(Pooling, PercentilesOfInfiniteValues) {
     EXPECT_EQ(percentile({INFINITY, INFINITY}, 5), INFINITY);
     EXPECT_EQ(percentile({1, INFINITY}, 5), INFINITY);
+    EXPECT_EQ(percentile({1, INFINITY}, 90), INFINITY);
+    EXPECT_EQ(percentile({-INFINITY, 2}, 90), -INFINITY);
     EXPECT_EQ(percentile({1, 2, INFINITY}, 1), 1.02);
     EXPECT_EQ(percentile({-INFINITY, 2}, 1), -INFINITY);
 }
