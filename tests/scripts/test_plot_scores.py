@@ -47,7 +47,7 @@ def metadata(run, rate=25):
 
 def ffprobe_json(run, rate=25):
     return json.dumps({"frames": [
-        {"pts_time": f"{number / rate:.6f}", "tags": {f"lavfi.exactvq.{name}": repr(value) for name, value in reversed(scores.items())} if scores else {"lavfi.exactvq.paired": "0"}}
+        {"pts_time": f"{number / rate:.6f}", "tags": {f"lavfi.exactvq.{name}": repr(value) for name, value in reversed((scores or {"paired": 0}).items())}}
         for number, scores in run.items()]}, indent=4)
 
 
@@ -88,7 +88,8 @@ def test_every_form_gives_the_same_numbers(form):
     assert chart.unit == unit and chart.frames == 5 and not chart.alone
     assert [panel.kind.key for panel in chart.panels] == ["vmaf", "psnr", "psnr_hvs", "adm", "motion"]
     renamed = {"neg.adm2": "neg.adm2_egl_1"} if form in ("json", "csv") else {}
-    assert [[s.name for s in panel.series] for panel in chart.panels] == [["vmaf"], ["psnr_y", "psnr_cb"], ["psnr_hvs"], ["adm2", renamed.get("neg.adm2", "neg.adm2")], ["motion_sad"]]
+    names = [["vmaf"], ["psnr_y", "psnr_cb"], ["psnr_hvs"], ["adm2", renamed.get("neg.adm2", "neg.adm2")], ["motion_sad"]]
+    assert [[s.name for s in panel.series] for panel in chart.panels] == names
     for panel in chart.panels:
         for series in panel.series:
             name = {v: k for k, v in renamed.items()}.get(series.name, series.name)
@@ -113,7 +114,8 @@ def test_other_metadata_is_left_alone():
 
 
 def test_a_score_without_value_is_a_gap():
-    for text in (csv_log({0: RUN[0], 1: {"psnr_y": 30.5}, 2: RUN[2]}), metadata({0: RUN[0], 1: {"psnr_y": 30.5}, 2: RUN[2]}), csv_log({0: RUN[0], 1: {**RUN[1], "vmaf": math.nan}, 2: RUN[2]})):
+    missing = {0: RUN[0], 1: {"psnr_y": 30.5}, 2: RUN[2]}
+    for text in (csv_log(missing), metadata(missing), csv_log({0: RUN[0], 1: {**RUN[1], "vmaf": math.nan}, 2: RUN[2]})):
         chart = chart_of(text, by_number=True)
         assert panel_of(chart, "vmaf").series[0].segments == [([0, 2], [71.0, 75.25])]  # every second frame, as by subsampling
         assert panel_of(chart, "psnr").series[0].segments == [([0, 1, 2], [31.5, 30.5, 32.5])]
@@ -213,7 +215,8 @@ def test_the_lines_are_the_values():
 
 
 def test_models_and_their_ensembles():
-    run = {number: {"hd": 70.0 + number, "hd_0001": 69.0, "hd_bagging": 70.5, "hd_stddev": 1.0, "hd_ci_p95_lo": 68.0 + number, "hd_ci_p95_hi": 72.0 + number, "vmaf": 50.0} for number in range(3)}
+    ensemble = {"hd_0001": 69.0, "hd_bagging": 70.5, "hd_stddev": 1.0}
+    run = {n: {"hd": 70.0 + n, **ensemble, "hd_ci_p95_lo": 68.0 + n, "hd_ci_p95_hi": 72.0 + n, "vmaf": 50.0} for n in range(3)}
     chart = chart_of(metadata(run), by_number=True)
     panel = panel_of(chart, "vmaf")
     assert [s.name for s in panel.series] == ["vmaf", "hd"] and len(chart.panels) == 1
@@ -224,15 +227,17 @@ def test_models_and_their_ensembles():
 
 
 @pytest.mark.parametrize("metrics,names", [
-    (["vmaf", "psnr_y"], ["vmaf", "psnr_y"]), (["psnr"], ["psnr_y", "psnr_cb"]), (["*adm2"], ["adm2", "neg.adm2"]), (["neg.*"], ["neg.adm2"]), (["motion", "psnr_hvs"], ["psnr_hvs", "motion_sad"]),
+    (["vmaf", "psnr_y"], ["vmaf", "psnr_y"]), (["psnr"], ["psnr_y", "psnr_cb"]), (["*adm2"], ["adm2", "neg.adm2"]), (["neg.*"], ["neg.adm2"]),
+    (["motion", "psnr_hvs"], ["psnr_hvs", "motion_sad"]),
 ])
 def test_metrics(metrics, names):
     assert [s.name for panel in chart_of(metadata(RUN), metrics=metrics).panels for s in panel.series] == names
 
 
 @pytest.mark.parametrize("name,key", [
-    ("psnr_y", "psnr"), ("fine.psnr_hvs_cb", "psnr_hvs"), ("float_psnr", "float_psnr"), ("mse_cr", "mse"), ("adm", "adm"), ("adm3", "adm"), ("adm_scale2", "adm"), ("adm2_csf_3_egl_1.2_nvd_5", "adm"),
-    ("adm2_nw_1e-05", "adm"), ("adm_scale0_ssz", "adm"), ("aim", "aim"), ("adm_num", "adm_sums"), ("adm_den_scale3", "adm_sums"), ("vif_scale0_egl_1", "vif"), ("vif", "vif"), ("vif_num_scale1", "vif_sums"),
+    ("psnr_y", "psnr"), ("fine.psnr_hvs_cb", "psnr_hvs"), ("float_psnr", "float_psnr"), ("mse_cr", "mse"), ("adm", "adm"), ("adm3", "adm"),
+    ("adm_scale2", "adm"), ("adm2_csf_3_egl_1.2_nvd_5", "adm"), ("adm2_nw_1e-05", "adm"), ("adm_scale0_ssz", "adm"), ("aim", "aim"),
+    ("adm_num", "adm_sums"), ("adm_den_scale3", "adm_sums"), ("vif_scale0_egl_1", "vif"), ("vif", "vif"), ("vif_num_scale1", "vif_sums"),
     ("motion2", "motion"), ("motion3_mma", "motion"), ("x.motion_sad", "motion"), ("vmaf", "vmaf"), ("neg", "vmaf"), ("vmaf_bagging", "vmaf"),
 ])
 def test_the_panel_of_a_score(name, key):

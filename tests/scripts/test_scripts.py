@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts/build-ffmpeg, scripts/fetch-ffmpeg and scripts/fetch-models refuse, and that a refused tree stays as it was. Needs build/prefix."""
+"""What scripts/build-ffmpeg, scripts/fetch-ffmpeg and scripts/fetch-models refuse, and that a refused tree stays as it was; scripts/make-exactness-table. Needs build/prefix."""
 
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import zipfile
 
@@ -138,3 +140,43 @@ def test_models_into_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     refused(script("fetch-models", tmp_path / "file"), "is not a folder")
     refused(script("fetch-models", tmp_path, tmp_path), "usage: scripts/fetch-models [DIR]")
+
+
+# ---- make-exactness-table, in a copy of its place --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table_script(tmp_path):
+    for name in ("scripts/make-exactness-table", "docs/exactness.md"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(PROJECT / name, tmp_path / name)
+    return tmp_path / "scripts/make-exactness-table"
+
+
+def make_table(script, *lines):
+    (script.parent / "cells").write_text("".join(line + "\n" for line in lines))
+    return subprocess.run([script, script.parent / "cells"], capture_output=True, text=True)
+
+
+def test_the_table_of_exactness(table_script):
+    document = table_script.parent.parent / "docs/exactness.md"
+    before = document.read_text()
+    assert make_table(table_script, "psnr\tAVX2\tequal", "adm\tcuda (some GPU)\tequal", "adm\tAVX2\tequal").returncode == 0
+    once = document.read_text()
+    assert make_table(table_script, "psnr\tAVX2\tequal", "adm\tcuda (some GPU)\tequal", "adm\tAVX2\tequal").returncode == 0 and document.read_text() == once
+    rows = {line.split(" | ")[0]: line for line in once.splitlines() if line.startswith(("| metric | reference", "| psnr |", "| adm |"))}
+    assert "cuda (some GPU)" in rows["| metric"] and rows["| psnr"].count("equal") == 1 and rows["| adm"].count("equal") == 2 and "not run" in rows["| psnr"]
+    outside = [re.sub(r"(?s)<!-- From here.*End of the table. -->", "", text) for text in (before, once)]
+    assert outside[0] == outside[1] and len(outside[0]) > 1000  # only the table is written
+
+
+def test_a_difference_is_in_the_table_of_exactness(table_script):
+    done = make_table(table_script, "vif\tAVX2\tdifferent", "vif\tAVX2\tequal")
+    assert done.returncode == 1 and "**different**" in (table_script.parent.parent / "docs/exactness.md").read_text()
+
+
+def test_the_table_of_exactness_has_no_place(table_script):
+    document = table_script.parent.parent / "docs/exactness.md"
+    document.write_text("# Exactness\n")
+    done = make_table(table_script, "psnr\tAVX2\tequal")
+    assert done.returncode == 1 and "the marks around the table are not there" in done.stderr and document.read_text() == "# Exactness\n"
