@@ -58,7 +58,7 @@ def planes(fmt, width, height, luma):
 def contents(fmt, width, height, frames=7):
     """(main, reference), bytes of up to seven frames: stripes, uniform noise, smooth, black against white and back, stripes again, white against black."""
     rng = numpy.random.default_rng([width, height, *fmt.encode()])
-    y, x = numpy.mgrid[0:height, 0:width].astype(float)
+    y, x = numpy.ogrid[0:height, 0:width]
     stripes = numpy.floor(x / (1 + numpy.floor(y / 40) % 5)) % 2
     moved = numpy.abs(stripes - ((x * 7919 + y * 104729) % 97 < 29))
     smooth = 0.5 + 0.3 * numpy.sin(x / 17 + y / 31) + 0.2 * numpy.cos(x * y / 900)
