@@ -143,6 +143,11 @@ def test_frames_without_partner(form):
     assert [(round(box.x0, 9), round(box.x1, 9)) for box in shades] == chart.alone
 
 
+def test_a_regular_loss_of_partners_is_a_gap():
+    chart = chart_of(metadata({0: RUN[0], 1: None, 2: RUN[1], 3: None, 4: RUN[2]}), by_number=True)
+    assert [xs for xs, _ in panel_of(chart, "vmaf").series[0].segments] == [[0], [2], [4]]
+
+
 def test_a_partner_missing_at_the_ends():
     chart = chart_of(metadata({0: None, 1: RUN[1], 2: None}, rate=1))
     assert chart.alone == [(-0.5, 0.5), (1.5, 2.5)]
