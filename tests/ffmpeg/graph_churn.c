@@ -66,6 +66,33 @@ static size_t device_memory(void)
     return total - left;
 }
 
+// Makes the filters of a graph; those that upload get the device.
+static void parse(AVFilterGraph *graph, const char *text, AVBufferRef *device)
+{
+    AVFilterInOut *inputs = NULL, *outputs = NULL;
+
+    if (device) {
+#if LIBAVFILTER_VERSION_MAJOR >= 9
+        // hwupload wants its device before it is initialised.
+        AVFilterGraphSegment *segment = NULL;
+        check(avfilter_graph_segment_parse(graph, text, 0, &segment), text);
+        check(avfilter_graph_segment_create_filters(segment, 0), text);
+        for (unsigned i = 0; i < graph->nb_filters; i++)
+            if (!strcmp(graph->filters[i]->filter->name, "hwupload") && !(graph->filters[i]->hw_device_ctx = av_buffer_ref(device)))
+                abort();
+        check(avfilter_graph_segment_apply(segment, 0, &inputs, &outputs), text);
+        avfilter_graph_segment_free(&segment);
+#else
+        fprintf(stderr, "graph_churn: cuda needs FFmpeg 6.0 or later\n");
+        exit(2);
+#endif
+    } else {
+        check(avfilter_graph_parse2(graph, text, &inputs, &outputs), text);
+    }
+    avfilter_inout_free(&inputs);
+    avfilter_inout_free(&outputs);
+}
+
 // The graph's first frame, with all its metadata; the rest of the frames are drained.
 static AVFrame *run(AVFilterContext *sink)
 {
@@ -101,7 +128,6 @@ int main(int argc, char **argv)
         const char *upload = cuda ? ",hwupload" : "";
         char text[8192], name[] = "buffersink@out";
         AVFilterGraph *graph = avfilter_graph_alloc();
-        AVFilterInOut *inputs = NULL, *outputs = NULL;
         AVFilterContext *sink;
         const AVDictionaryEntry *entry = NULL;
         AVFrame *frame;
@@ -111,17 +137,12 @@ int main(int argc, char **argv)
         snprintf(text, sizeof(text),
                  "testsrc2=s=%dx%d:r=25:d=0.08,format=yuv420p,split[a][b];[a]avgblur=4%s[main];[b]null%s[reference];[main][reference]exactvq=%s,%s",
                  widths[size], heights[size], upload, upload, argv[1], name);
-        check(avfilter_graph_parse2(graph, text, &inputs, &outputs), text);
-        for (unsigned i = 0; device && i < graph->nb_filters; i++)
-            if (!strcmp(graph->filters[i]->filter->name, "hwupload") && !(graph->filters[i]->hw_device_ctx = av_buffer_ref(device)))
-                abort();
+        parse(graph, text, device);
         check(avfilter_graph_config(graph, NULL), text);
         sink = avfilter_graph_get_filter(graph, name);
         if (!sink)
             abort();
         frame = run(sink);
-        avfilter_inout_free(&inputs);
-        avfilter_inout_free(&outputs);
         avfilter_graph_free(&graph);
         printf("graph %d: %dx%d, %zu bytes resident, %d files", n, widths[size], heights[size], resident(), open_files());
         if (cuda)
