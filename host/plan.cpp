@@ -51,13 +51,19 @@ void Plan::add(Instance instance) {
     std::string unavailable;  // a prediction is as available as what it is made from
     for (size_t source : instance.sources)
         if (unavailable.empty() && !outputs_[source].unavailable.empty()) unavailable = full_name(info, instance.label, info.name) + " is made from " + outputs_[source].name + ": " + outputs_[source].unavailable;
+    const auto in_log = [&](const std::string& name) { return std::any_of(outputs_.begin(), outputs_.end(), [&](const PlanOutput& o) { return o.libvmaf_name == name; }); };
+    const auto log_name = [](const MetricOutput& output) { return output.libvmaf_name.empty() ? output.name : output.libvmaf_name; };
+    // In the log a model's metrics have libvmaf's names, unless others have them, which differ by an option that is in no name.
+    const bool plain = instance.requested && std::none_of(metric.outputs().begin(), metric.outputs().end(), [&](const MetricOutput& output) { return in_log(log_name(output)); });
+    std::vector<PlanOutput> outputs;
     for (const MetricOutput& output : metric.outputs()) {
-        const std::string full = full_name(info, instance.label, output.name);
+        const std::string full = full_name(info, instance.label, output.name), logged = full_name(info, plain ? "" : instance.label, log_name(output));
         for (const PlanOutput& other : outputs_)
             if (other.name == full) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + full + "' is asked for twice: give one of them a label (" + info.name + "@label)");
-        outputs_.push_back({full, full_name(info, instance.requested ? "" : instance.label, output.libvmaf_name.empty() ? output.name : output.libvmaf_name), is_prediction(info) ? "" : instance.label,
-                            output.unavailable.empty() ? unavailable : output.unavailable, info.name, output.unit, output.log_rank});
+        if (in_log(logged)) throw Error(EXACTVQ_ERROR_ARGUMENT, "'" + logged + "' is the name of another score in the log: give the model another name (@name)");
+        outputs.push_back({full, logged, is_prediction(info) ? "" : instance.label, output.unavailable.empty() ? unavailable : output.unavailable, info.name, output.unit, output.log_rank});
     }
+    outputs_.insert(outputs_.end(), outputs.begin(), outputs.end());
     for (const AccumulatorSpec& spec : metric.accumulators()) {
         const auto found = std::find(accumulators_.begin(), accumulators_.end(), spec);
         uint32_t offset = 0;

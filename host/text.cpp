@@ -7,10 +7,7 @@ namespace exactvq {
 
 std::string quote(std::string_view text) {
     constexpr size_t kLongest = 60;
-    std::string quoted = std::string("'").append(text.substr(0, kLongest)).append(text.size() > kLongest ? "...'" : "'");
-    for (char& c : quoted)
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-    return quoted;
+    return std::string("'").append(text.substr(0, kLongest)).append(text.size() > kLongest ? "...'" : "'");
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

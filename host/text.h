@@ -12,7 +12,7 @@
 
 namespace exactvq {
 
-// In quotes, shortened and without control characters, so that the sentence stays one readable line.
+// In quotes, shortened, so that the sentence stays readable.
 std::string quote(std::string_view text);
 
 std::vector<std::string_view> split(std::string_view text, char separator);

@@ -31,6 +31,9 @@ LIBRARY_SUITES = ("adm", "memory", "repeatability", "scores", "sizes", "vmaf")
 # Of machine code a short list; NVIDIA's is made where nvcc is installed.
 WITH_TESTS = ("-Dtests=true", "-Dcuda=enabled", "-Dnvidia_archs=sm_75,sm_90", "-Dhip=enabled", "-Damd_archs=gfx906,gfx90a,gfx1030,gfx1036,gfx1100")
 
+# Whatever a sanitizer finds ends the program.
+STRICT = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+
 totals = {"passed": 0, "failed": 0, "skipped": 0}
 problems = []
 skips = {}
@@ -173,12 +176,11 @@ def sanitizer(name, options, steps):
 
 
 def address_sanitizer():
-    options = {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
     sanitizer("asan", ["-Db_sanitize=address,undefined"],
-              [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], {**options, **MODELS}), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], options),
-               ("fuzz-tests", [], {**options, "EXACTVQ_FUZZ_RUNS": 2500}),
-              ("parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 8}), ("simt-tests", [], options),
-              ("simt-parity-tests", [], {**options, "EXACTVQ_TEST_STRIDE": 11})])
+              [("unit-tests", ["--gtest_filter=-*Division*:*WithoutRatio*"], {**STRICT, **MODELS}), ("golden-tests", ["--gtest_filter=*Specification*:*Independent*"], STRICT),
+               ("fuzz-tests", [], {**STRICT, "EXACTVQ_FUZZ_RUNS": 2500}),
+               ("parity-tests", [], {**STRICT, "EXACTVQ_TEST_STRIDE": 8}), ("simt-tests", [], STRICT),
+               ("simt-parity-tests", [], {**STRICT, "EXACTVQ_TEST_STRIDE": 11})])
 
 
 def thread_sanitizer():
@@ -186,6 +188,44 @@ def thread_sanitizer():
     sanitizer("tsan", ["-Db_sanitize=thread"],
               [("unit-tests", ["--gtest_filter=PlaneJob*:Session*"], options),
                ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 4}), ("simt-tests", [], options)])
+
+
+CLANG = {"CC": "clang-15", "CXX": "clang++-15"}
+
+
+def build_with_clang(*targets):
+    """Builds what is instrumented for libFuzzer, in build/fuzz."""
+    folder = BUILD / "fuzz"
+    return ((folder / "build.ninja").exists() or
+            command("meson", "setup", folder, f"--prefix={folder / 'prefix'}", "--libdir=lib", "--buildtype=debugoptimized", "-Doptimization=1", "-Ddebug=false", "-Dcpp_args=-gline-tables-only",
+                    "-Db_lundef=false", "-Db_sanitize=address,undefined", "-Dcuda=disabled", "-Dhip=disabled", "-Dtests=false", "-Dfuzzers=true", **CLANG)) and command("ninja", "-C", folder, *targets)
+
+
+def fuzz():
+    """Replays the corpus of each libFuzzer target, then looks for new inputs. An input that fails is left in build/results."""
+    targets = ["options", "model", "frames", "log"]
+    if not build_with_clang(*(f"tests/fuzz/{target}-fuzzer" for target in targets)):
+        return fail("fuzz: does not build")
+
+    def run(target):
+        here, program, found = PROJECT / "tests/fuzz", BUILD / f"fuzz/tests/fuzz/{target}-fuzzer", BUILD / f"fuzz/found/{target}"
+        corpora = [here / f"corpus/{target}", *([PROJECT / "tests/data/models"] if target == "model" else [])]
+        words = here / f"{target}.dict"
+        found.mkdir(parents=True, exist_ok=True)
+        options = ["-timeout=20", f"-artifact_prefix={RESULTS}/{target}-", *([f"-dict={words}"] if words.exists() else [])]
+        if not command(program, *options, *sorted(path for corpus in corpora for path in corpus.iterdir()), **STRICT):
+            return f"{target}: the input of the corpus that is named last above"
+        seconds = int(os.environ.get("EXACTVQ_FUZZ_SECONDS", 15))
+        if not command(program, *options, f"-max_total_time={seconds}", "-max_len=8192", "-len_control=0", found, *corpora, timeout=seconds + 300, **STRICT):
+            return f"{target}: " + ", ".join(map(str, sorted(RESULTS.glob(f"{target}-*"))))
+        return None
+
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for problem in pool.map(run, targets):
+            if problem:
+                fail(f"fuzz: {problem}")
+            else:
+                totals["passed"] += 1
 
 
 def has_other_patches(tree, release):
@@ -250,13 +290,24 @@ def ffmpeg(release):
     return pytest(f"ffmpeg {release}", "tests/ffmpeg", *left_out, EXACTVQ_FFMPEG=BUILD / f"ffmpeg-{release}/bin/ffmpeg", **MODELS, **LONG.get(release, {}))
 
 
+def ffmpeg_asan():
+    """The filter and the library with sanitizers, in an FFmpeg that has little else."""
+    library, prefix, report = BUILD / "fuzz/prefix", BUILD / "ffmpeg-asan", RESULTS / "ffmpeg-asan.xml"
+    if not build_with_clang("exactvq.so") or not command("meson", "install", "-C", BUILD / "fuzz", "--no-rebuild", "--quiet"):
+        return fail("ffmpeg-asan: the library does not build")
+    if not prepare_ffmpeg("7.1", prefix, library, ["--profile=bare", "--asan"], **CLANG):
+        return fail("ffmpeg-asan: FFmpeg does not build")
+    ok = command("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", "tests/ffmpeg/test_hostile_frames.py", EXACTVQ_FFMPEG=prefix / "bin/ffmpeg", **STRICT)
+    collect("ffmpeg-asan", report, ok)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
 
-    steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer}
+    steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer, "fuzz": fuzz, "ffmpeg-asan": ffmpeg_asan}
     steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
     if arguments.quick:
         steps = {name: steps[name] for name in ("sources", "library", "gpu", "scripts", "ffmpeg-7.1")}

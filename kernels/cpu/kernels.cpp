@@ -39,7 +39,7 @@ const std::vector<Level>& levels() {
     static const std::vector<Level> list = [] {
         std::vector<Level> result{{{"C", plain_sse_kernels(), plain_psnr_hvs_kernels(), plain_adm_kernels(), plain_vif_kernels(), plain_motion_kernels()}, 0}};
         for (const Target& t : kTargets)
-            if (hwy::SupportedTargets() & t.target)
+            if (hwy::SupportedTargets() & HWY_TARGETS & t.target)  // that were compiled
                 result.push_back({{hwy::TargetName(t.target), sse_kernels(t.target), psnr_hvs_kernels(t.target), adm_kernels(t.target), vif_kernels(t.target),
                                    motion_kernels(t.target)},
                                   t.needs});

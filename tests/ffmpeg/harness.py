@@ -42,6 +42,15 @@ COMPONENTS = {
     "devices": "lavfi".split(),
     "protocols": "file pipe".split(),
 }
+# What test_hostile_frames.py needs.
+BARE = {
+    "filters": "exactvq metadata copy vflip crop pad null".split(),
+    "encoders": ["wrapped_avframe"],
+    "decoders": ["rawvideo"],
+    "muxers": ["null"],
+    "demuxers": ["rawvideo"],
+    "protocols": "file pipe".split(),
+}
 
 
 @dataclass
@@ -246,7 +255,7 @@ class FFmpeg:
 
     # ---- what this binary is ----
 
-    def problem(self):
+    def problem(self, components):
         """A sentence when the binaries are not usable, else None."""
         for path, variable in ((self.ffmpeg, "EXACTVQ_FFMPEG"), (self.ffprobe, "EXACTVQ_FFPROBE")):
             if not (path.is_file() and os.access(path, os.X_OK)):
@@ -256,7 +265,7 @@ class FFmpeg:
             if started.rc:
                 return f"{path} does not start (exit status {started.rc}): {started.err.strip()[-300:]}"
         missing = []
-        for kind, names in COMPONENTS.items():
+        for kind, names in components.items():
             listing = run([self.ffmpeg, "-hide_banner", "-loglevel", "error", "-" + kind]).out.decode()
             present = {n for line in listing.splitlines() for word in line.split()[:2] for n in word.split(",")}
             if kind == "protocols":

@@ -123,6 +123,15 @@ TEST_F(LogFileTest, LeavesNothingWhenNotFinished) {
     EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(LogFileTest, SaysInOneLineWhatFails) {
+    try {
+        LogFile log(path("no\nfolder\x1b[2J/log"), false);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.what(), "cannot write the log '" + path("no?folder?[2J/log") + "': No such file or directory");
+    }
+}
+
 TEST_F(LogFileTest, RefusesAtOnceWhatCannotBeWritten) {
     EXPECT_THROW(LogFile(path("no/such/folder/log"), false), Error);
     EXPECT_THROW(LogFile(folder_, false), Error);
