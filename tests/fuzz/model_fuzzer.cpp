@@ -49,7 +49,7 @@ bool predicts(std::string_view text, const VmafFlags& flags) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const bool model = predicts(text, {});
-    check(predicts(text, {true, true, false}) == model, "flags do not change what is a model");
+    for (const VmafFlags flags : {VmafFlags{true, true, false}, VmafFlags{false, false, true}}) check(predicts(text, flags) == model, "flags do not change what is a model");
     if (!model) return 0;
     const exactvq_option options[] = {{"model", file(text)}, {"phone", size % 2 ? "1" : "0"}, {"noclip", size % 3 ? "1" : "0"}};
     const exactvq_metric metric{"vmaf", nullptr, options, 3};
