@@ -11,19 +11,19 @@
 
 namespace exactvq {
 
+// Sentences name files and texts of users, which may hold line feeds and what terminals obey.
+inline std::string one_line(std::string sentence) {
+    for (char& c : sentence)
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+    return sentence;
+}
+
 class Error : public std::runtime_error {
 public:
     Error(exactvq_status status, const std::string& sentence) : std::runtime_error(one_line(sentence)), status_(status) {}
     exactvq_status status() const { return status_; }
 
 private:
-    // Sentences name files and texts of users, which may hold line feeds and what terminals obey.
-    static std::string one_line(std::string sentence) {
-        for (char& c : sentence)
-            if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-        return sentence;
-    }
-
     exactvq_status status_;
 };
 

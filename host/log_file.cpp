@@ -57,6 +57,15 @@ std::string part_name(const std::string& path, unsigned part) {
     return (whole.parent_path() / whole.stem()).string() + ".part" + std::to_string(part) + whole.extension().string();
 }
 
+// Ends a claim. Nothing is known of what was not finished.
+void let_go(const std::string& path) {
+    Registry& all = registry();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.paths.find(path);
+    found->second.open = false;
+    if (found->second.inode == 0) all.paths.erase(found);
+}
+
 // Whether what lies under the path is what this process wrote there.
 bool is_ours(const std::string& path, const Written& written) {
     struct stat info;
@@ -104,8 +113,7 @@ LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
             // The old file's permissions are kept where the file system has any.
         }
     } catch (...) {
-        const std::lock_guard lock(registry().mutex);
-        registry().paths.find(claim_)->second.open = false;
+        let_go(claim_);
         throw;
     }
 }
@@ -134,9 +142,7 @@ void LogFile::open_beside() {
 LogFile::~LogFile() {
     if (fd_ >= 0) close(fd_);
     if (!temporary_.empty()) unlink(temporary_.c_str());
-    if (claim_.empty()) return;
-    const std::lock_guard lock(registry().mutex);
-    registry().paths.find(claim_)->second.open = false;
+    if (!claim_.empty()) let_go(claim_);
 }
 
 void LogFile::write(std::string_view text) {

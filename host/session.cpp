@@ -171,7 +171,7 @@ Session::~Session() {
 }
 
 void Session::log(exactvq_log_level level, const std::string& message) const {
-    if (log_callback_) log_callback_(log_opaque_, level, message.c_str());
+    if (log_callback_) log_callback_(log_opaque_, level, one_line(message).c_str());
 }
 
 void Session::check_frame(const exactvq_frame& frame, const std::string& name, bool is_main, FramePair& pair) const {

@@ -107,10 +107,14 @@ void stream(FuzzedDataProvider& input, exactvq_session* session, const exactvq_c
         case 7: {
             exactvq_aggregate aggregate{};
             aggregate.struct_size = sizeof aggregate;
-            status = exactvq_get_aggregate(session, input.ConsumeIntegral<uint8_t>(), &aggregate);
+            const uint8_t which = input.ConsumeIntegral<uint8_t>();
+            status = which & 0x80 ? exactvq_cut(session) : exactvq_get_aggregate(session, which, &aggregate);
             break;
         }
-        case 8: status = input.ConsumeBool() ? exactvq_start_log(session, "/dev/null", input.ConsumeIntegralInRange<uint32_t>(0, 4)) : exactvq_finish_log(session); break;
+        case 8:
+            if (const uint32_t format = input.ConsumeBool() ? 0 : input.ConsumeIntegralInRange<uint32_t>(1, 5)) status = exactvq_start_log(session, "/dev/null", format - 1, format);
+            else status = exactvq_finish_log(session);
+            break;
         default:
             if (frames.empty() || input.ConsumeBool()) status = exactvq_flush(session);
             else status = exactvq_import(session, &frames.back()->frame);

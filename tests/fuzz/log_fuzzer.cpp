@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "host/error.h"
+#include "host/log_file.h"
 #include "host/score_log.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -141,7 +142,9 @@ void check_json(const Log& log) {
                 continue;
             }
             check(found != frame["metrics"].end() && (std::isinf(value) ? found->is_null() : found->is_number()), "a value is in the JSON");
-            if (std::isfinite(value)) check(std::fabs(found->get<double>() - value) <= 0.51e-6 + 1e-15 * std::fabs(value), "the value is in the JSON");
+            if (!std::isfinite(value)) continue;
+            const double off = std::fabs(found->get<double>() - value);
+            check(log.log.full_precision ? off == 0 : off <= 0.51e-6 + 1e-15 * std::fabs(value), "the value is in the JSON");
         }
     }
 }
@@ -186,11 +189,11 @@ void check_file(FuzzedDataProvider& input, const std::string& text) {
     const std::set<std::string> before = folder.names();
     try {
         {
-            LogFile abandoned(path);
+            LogFile abandoned(path, true);
             abandoned.write(text);
         }
         check(folder.names() == before, "an unfinished log leaves nothing behind");
-        LogFile file(path);
+        LogFile file(path, false);
         LogFile moved(std::move(file));
         moved.write(text);
         moved.finish();
@@ -200,6 +203,12 @@ void check_file(FuzzedDataProvider& input, const std::string& text) {
         std::set<std::string> after = folder.names();
         for (const std::string& name : before) after.erase(name);
         check(after.size() <= 1, "nothing but the log is left behind");
+        LogFile part(path, true);
+        part.write("the next part");
+        part.finish();
+        written.str("");
+        written << std::ifstream(path, std::ios::binary).rdbuf();
+        check(part.is_part() && written.str() == text, "an earlier part is kept");
     } catch (const Error& error) {
         check(error.status() == EXACTVQ_ERROR_IO, "a file that cannot be written is an error of files");
         check_sentence(error.what());
@@ -212,11 +221,14 @@ void check_file(FuzzedDataProvider& input, const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     FuzzedDataProvider input(data, size);
-    const Log log(input, input.ConsumeIntegralInRange<size_t>(0, 5));
-    check_json(log);
-    check_xml(log);
-    check_rows(log.text(EXACTVQ_LOG_FORMAT_CSV), ',', 1 + log.listed().size(), true);
-    check_rows(log.text(EXACTVQ_LOG_FORMAT_SUB), '|', log.listed().size(), false);
+    Log log(input, input.ConsumeIntegralInRange<size_t>(0, 5));
+    for (bool full : {true, false}) {
+        log.log.full_precision = full;
+        check_json(log);
+        check_xml(log);
+        check_rows(log.text(EXACTVQ_LOG_FORMAT_CSV), ',', 1 + log.listed().size(), true);
+        check_rows(log.text(EXACTVQ_LOG_FORMAT_SUB), '|', log.listed().size(), false);
+    }
     check_file(input, log.text(static_cast<exactvq_log_format>(input.ConsumeIntegralInRange<int>(0, 3))));
     return 0;
 }
