@@ -88,8 +88,11 @@ void Plan::add_requested(Instance& prediction, const Geometry& geometry) {
         auto found = std::find_if(instances_.begin(), instances_.end(), same);
         if (found == instances_.end()) {
             // The first of a metric has no label; others, of models that bring their own options, have the model's name.
-            const auto unlabelled = [&](const Instance& other) { return other.info == &info && other.label.empty(); };
-            if (std::any_of(instances_.begin(), instances_.end(), unlabelled)) wanted.label = prediction.label.empty() ? prediction.info->name : prediction.label;
+            const auto taken = [&](const std::string& label) {
+                return std::any_of(instances_.begin(), instances_.end(), [&](const Instance& other) { return other.info == &info && other.label == label; });
+            };
+            const std::string name = prediction.label.empty() ? prediction.info->name : prediction.label;
+            for (unsigned n = 1; taken(wanted.label); ++n) wanted.label = n == 1 ? name : name + std::to_string(n);
             wanted.requested = true;
             add(std::move(wanted));
             found = instances_.end() - 1;

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = JsonValue::Kind;
 
-constexpr size_t kMaxFileSize = size_t{16} << 20, kMaxMembers = 100, kMaxKnots = 10;
+constexpr size_t kMaxFileSize = size_t{16} << 20, kMaxMembers = 100, kMaxKnots = 10, kMaxVectorNumbers = size_t{4} << 20;
 
 // Texts of these complete "the model file ... is damaged: ".
 [[noreturn]] void fail(const std::string& what) { throw Error(EXACTVQ_ERROR_ARGUMENT, what); }
@@ -206,6 +206,7 @@ VmafModel read_collection(const JsonValue& file, const VmafFlags& flags) {
         fail("it holds " + std::to_string(file.items.size()) + " models, and must hold 2 to " + std::to_string(kMaxMembers));
     std::vector<VmafFeature> features;
     std::vector<VmafRegressor> regressors;
+    size_t numbers = 0;  // a support vector takes far less text than memory
     for (size_t k = 0; k < file.items.size(); ++k) {
         const std::string name = std::to_string(k);
         if (file.keys[k] != name) fail("model " + quote(file.keys[k]) + " stands where model '" + name + "' must be");
@@ -219,6 +220,8 @@ VmafModel read_collection(const JsonValue& file, const VmafFlags& flags) {
         }
         if (k == 0) features = member.features;
         if (!std::equal(features.begin(), features.end(), member.features.begin(), member.features.end(), same)) fail("model " + name + " has other features than model 0");
+        numbers += member.regressor.svm.vectors.size();
+        if (numbers > kMaxVectorNumbers) fail("its support vectors hold more than " + std::to_string(kMaxVectorNumbers) + " numbers");
         regressors.push_back(std::move(member.regressor));
     }
     return VmafModel(std::move(features), std::move(regressors));

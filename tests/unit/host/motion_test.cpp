@@ -2,10 +2,14 @@
 //
 // motion and vmaf in sessions: frames that wait for later ones, that are held for them, that subsampling leaves out; models beside metrics.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <sstream>
 
 #include "exactvq/exactvq.h"
 #include "host/metric.h"
@@ -304,6 +308,24 @@ TEST(Vmaf, TakesOptionsOfItsMetrics) {
         EXPECT_NE(std::string(exactvq_error(session)).find(sentence), std::string::npos) << exactvq_error(session);
         exactvq_close(session);
     }
+}
+
+// A third set of options of one metric does not get the label of the second.
+TEST(Vmaf, LabelsEverySetOfOptions) {
+    std::stringstream text;
+    text << std::ifstream(kSmall).rdbuf();
+    std::string model = text.str();
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"VMAF_integer_feature_vif_scale1_score", "VMAF_integer_feature_adm3_score"}, {"{}", "{\"adm_enhn_gain_limit\": 1.3}"}})
+        model.replace(model.find(from), from.size(), to);
+    const std::string path = std::filesystem::temp_directory_path() / ("exactvq-model-test." + std::to_string(getpid()) + ".json");
+    std::ofstream(path) << model;
+    SessionOptions options;
+    options.metrics = "adm";
+    options.models = path;
+    std::vector<std::string> names;
+    run(options, 2, &names);
+    std::filesystem::remove(path);
+    for (const char* name : {"adm3", "vmaf.adm3", "vmaf2.adm3"}) EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
 }
 
 TEST(Vmaf, HasNoScoreOfSmallPictures) {

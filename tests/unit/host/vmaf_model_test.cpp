@@ -392,6 +392,15 @@ TEST(VmafModel, RefusedCollections) {
     std::string many = "{\"0\": {}";
     for (int i = 1; i < 101; ++i) many += ", \"" + std::to_string(i) + "\": {}";
     EXPECT_EQ(refusal(many + "}"), begin + "it holds 101 models, and must hold 2 to 100" + end);
+
+    // Four megabytes of text that would take 34 MB as support vectors.
+    std::string vectors = "svm_type nu_svr\\nkernel_type rbf\\ngamma 0.4\\nnr_class 2\\ntotal_sv 20000\\nrho 0.2\\nSV\\n", amplified = "{";
+    for (int i = 0; i < 20000; ++i) vectors += "1\\n";
+    std::string member = small();
+    const size_t at = member.find("svm_type"), length = member.find('"', at) - at;
+    member.replace(at, length, vectors);
+    for (int i = 0; i < 70; ++i) amplified += (i ? ", \"" : "\"") + std::to_string(i) + "\": " + member;
+    EXPECT_EQ(refusal(amplified + "}"), begin + "its support vectors hold more than 4194304 numbers" + end);
 }
 
 TEST(VmafModel, WhatIsNoModel) {
