@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "exactvq/exactvq.h"
 #include "host/error.h"
@@ -88,6 +89,12 @@ exactvq_status bad_index(const exactvq_session* s, size_t index, size_t count) {
     std::snprintf(text, sizeof text, "there is no item %zu, the session has %zu", index, count);
     return s->fail(EXACTVQ_ERROR_ARGUMENT, text);
 }
+
+// The header's numbers are those of the project in meson.build.
+#define EXACTVQ_TEXT_OF(number) #number
+#define EXACTVQ_TEXT(number) EXACTVQ_TEXT_OF(number)
+static_assert(std::string_view(EXACTVQ_VERSION_STRING) ==
+              EXACTVQ_TEXT(EXACTVQ_VERSION_MAJOR) "." EXACTVQ_TEXT(EXACTVQ_VERSION_MINOR) "." EXACTVQ_TEXT(EXACTVQ_VERSION_PATCH));
 
 }  // namespace
 
