@@ -103,10 +103,10 @@ def program(step, path, *args, timeout=1500, **environment):
 
 
 def sources():
-    """The texts that are generated and committed are what their generators make."""
+    """The texts that are generated and committed are what their generators make, and every source file names its licence."""
     manual = BUILD / "results/manual.texi"
     manual.write_text("\\input texinfo\n@settitle exactvq\n@node Top\n@top Filters\n@chapter Video Filters\n@include exactvq.texi\n@bye\n")
-    for script in (["scripts/make-psnr-hvs-tables", "--check"], ["scripts/make-vif-log-lines", "--check"], ["/usr/bin/python3", "tests/golden/independent/make_oracle.py", "--check"],
+    for script in (["scripts/check-spdx"], ["scripts/make-psnr-hvs-tables", "--check"], ["scripts/make-vif-log-lines", "--check"], ["/usr/bin/python3", "tests/golden/independent/make_oracle.py", "--check"],
                    ["makeinfo", "--error-limit=1", "-I", "filter", "--plaintext", "-o", BUILD / "results/manual.txt", manual]):
         if command(*script):
             totals["passed"] += 1
@@ -160,6 +160,17 @@ def scripts():
     if not command("scripts/build-library"):
         return fail("scripts: the library does not build")
     pytest("scripts", "tests/scripts")
+
+
+def packages():
+    """The library's Debian packages, with code for fewer GPUs, and the filter's man page."""
+    if source_of("7.1") is None:
+        return fail("packages: no source of FFmpeg 7.1, whose tools make the man page")
+    folder = BUILD / "packages-test"
+    shutil.rmtree(folder, ignore_errors=True)
+    if not command("scripts/make-packages", "--only-library", folder, EXACTVQ_MESON_OPTIONS="-Damd_archs=gfx1030", DEB_BUILD_OPTIONS="noautodbgsym"):
+        return fail("packages: they do not build")
+    pytest("packages", "tests/packages", EXACTVQ_PACKAGES=folder)
 
 
 def sanitizer(name, options, steps):
@@ -307,10 +318,10 @@ def main():
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
 
-    steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "asan": address_sanitizer, "tsan": thread_sanitizer, "fuzz": fuzz, "ffmpeg-asan": ffmpeg_asan}
+    steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "packages": packages, "asan": address_sanitizer, "tsan": thread_sanitizer, "fuzz": fuzz, "ffmpeg-asan": ffmpeg_asan}
     steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
     if arguments.quick:
-        steps = {name: steps[name] for name in ("sources", "library", "gpu", "scripts", "ffmpeg-7.1")}
+        steps = {name: steps[name] for name in ("sources", "library", "gpu", "scripts", "packages", "ffmpeg-7.1")}
     if arguments.only:
         unknown = [name for name in arguments.only.split(",") if name not in steps]
         if unknown:

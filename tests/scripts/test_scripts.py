@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What scripts/build-ffmpeg, scripts/fetch-ffmpeg and scripts/fetch-models refuse, and that a refused tree stays as it was; scripts/make-exactness-table. Needs build/prefix."""
+"""What the scripts that fetch, build and package refuse, and that a refused tree stays as it was; scripts/make-exactness-table. Needs build/prefix."""
 
 import os
 import pathlib
@@ -83,6 +83,24 @@ def test_a_damaged_archive(tmp_path):
     (tmp_path / "ffmpeg_7.1.5.orig.tar.xz").write_bytes(b"damaged")
     (tmp_path / "SHA256SUMS").write_text("0" * 64 + "  ffmpeg_7.1.5.orig.tar.xz\n")
     refused(script("fetch-ffmpeg", "7.1", tmp_path / "new", EXACTVQ_FFMPEG_SOURCES=str(tmp_path)), "does not have the sum")
+
+
+def test_arguments_of_the_scripts_that_package(tmp_path):
+    (tmp_path / "file").write_text("")
+    refused(script("make-packages", "--everything"), "usage: scripts/make-packages")
+    refused(script("make-packages", tmp_path / "one", tmp_path / "two"), "usage: scripts/make-packages")
+    refused(script("make-packages", tmp_path / "file"), "is not a folder")
+    refused(script("make-manual", tmp_path), "usage: scripts/make-manual")
+    refused(script("make-manual", tmp_path, tmp_path / "page"), "is not an FFmpeg source tree")
+    refused(script("fetch-nvidia-headers"), "usage: scripts/fetch-nvidia-headers")
+    refused(script("fetch-nvidia-headers", tmp_path), "is there already")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
+
+
+def test_nvidia_headers_from_a_damaged_package(tmp_path):
+    (tmp_path / "libffmpeg-nvenc-dev_12.1.14.0-1_all.deb").write_bytes(b"damaged")
+    refused(script("fetch-nvidia-headers", tmp_path / "new", EXACTVQ_FFMPEG_SOURCES=str(tmp_path)), "cannot be unpacked")
+    assert not (tmp_path / "new").exists()
 
 
 # ---- fetch-models, with a pip that downloads nothing ---------------------------------------------------------------------
