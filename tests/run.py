@@ -188,8 +188,8 @@ def sanitizer(name, options, steps):
         if not command("meson", "setup", folder, "--buildtype=debugoptimized", "-Doptimization=1", "-Ddebug=false", "-Dcpp_args=-g1", "-Db_lundef=false",
                        "-Dcuda=disabled", "-Dhip=disabled", *options):
             return fail(f"{name}: meson setup")
-    programs = [f"tests/{test}" for test, _, _ in steps] + ["tests/golden-gen"]  # the build of everything takes minutes more
-    if not command("ninja", "-C", folder, *programs):
+    targets = [f"tests/{test}" for test, _, _ in steps] + ["tests/golden-gen"]  # the build of everything takes minutes more
+    if not command("ninja", "-C", folder, *targets):
         return fail(f"{name}: does not build")
     programs(*((f"{name} {test}", folder / f"tests/{test}", arguments, environment) for test, arguments, environment in steps))
 

@@ -189,7 +189,7 @@ def test_size_that_changes_in_mid_stream(ff, clips, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log.json", "log.part2.json"], str(result)
     frames = [len(read_json(tmp_path / name)["frames"]) for name in ("log.json", "log.part2.json")]
     assert sum(frames) == len([r for r in result.records if r.scores]) and min(frames) > 10, str(result)
-    assert "neither passed on nor scored" in result.err or sum(frames) == 50
+    assert "neither passed on nor scored" in result.err or len(result.records) == 50, str(result)
     assert any("an earlier part of this run" in text and "log.part2.json" in text for _, text in filter_lines(result.err)), str(result)
     assert len([text for _, text in filter_lines(result.err) if text.startswith("paired: ")]) == 2
 
