@@ -206,7 +206,7 @@ def thread_sanitizer():
     options = {"TSAN_OPTIONS": "halt_on_error=1"}
     sanitizer("tsan", ["-Db_sanitize=thread"],
               [("unit-tests", ["--gtest_filter=PlaneJob*:Session*"], options),
-               ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 4}), ("simt-tests", [], options)])
+               ("parity-tests", ["--gtest_filter=*Threads*:*Garbage*"], {**options, "EXACTVQ_TEST_STRIDE": 8}), ("simt-tests", [], options)])
 
 
 CLANG = {"CC": "clang-15", "CXX": "clang++-15"}
