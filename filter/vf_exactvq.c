@@ -1004,6 +1004,7 @@ static int append_unscored(AVFilterContext *ctx, Pending *pending)
     ExactVQContext *s = ctx->priv;
     exactvq_status status;
 
+    s->shift.position = 0; /* as in drop_reference() */
     if (++s->gap == MAX_GAP && (status = exactvq_cut(s->session)) < 0) {
         free_pending(pending);
         return library_error(ctx, status);
@@ -1241,6 +1242,7 @@ static void drop_reference(AVFilterContext *ctx, int index)
 
     av_frame_free(&frame);
     s->nb_unused++;
+    s->shift.position = 0; /* it looks at frames in a row */
 }
 
 /* ---- input ---------------------------------------------------------------- */

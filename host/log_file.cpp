@@ -27,8 +27,7 @@ namespace {
 // What this process does and did with a path.
 struct Written {
     bool open = false;
-    dev_t device = 0;  // of the file that was finished last; inode 0: none
-    ino_t inode = 0;
+    struct stat file {};  // that was finished last; inode 0: none
 };
 
 struct Registry {
@@ -63,13 +62,15 @@ void let_go(const std::string& path) {
     const std::lock_guard lock(all.mutex);
     const auto found = all.paths.find(path);
     found->second.open = false;
-    if (found->second.inode == 0) all.paths.erase(found);
+    if (found->second.file.st_ino == 0) all.paths.erase(found);
 }
 
-// Whether what lies under the path is what this process wrote there.
+// Whether what lies under the path is what this process wrote there. A file that was removed may have left its inode to another.
 bool is_ours(const std::string& path, const Written& written) {
+    const struct stat& ours = written.file;
     struct stat info;
-    return written.inode != 0 && stat(path.c_str(), &info) == 0 && info.st_dev == written.device && info.st_ino == written.inode;
+    return ours.st_ino != 0 && stat(path.c_str(), &info) == 0 && info.st_dev == ours.st_dev && info.st_ino == ours.st_ino && info.st_size == ours.st_size &&
+           info.st_mtim.tv_sec == ours.st_mtim.tv_sec && info.st_mtim.tv_nsec == ours.st_mtim.tv_nsec;
 }
 
 }  // namespace
@@ -99,21 +100,20 @@ LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
         for (unsigned part = 2; keep_parts && is_ours(name, all.paths[name]); ++part) name = part_name(first, part);
         Written& written = all.paths[name];
         if (written.open) fail(path, "it is being written already, by another filter or session of this process: give each a name of its own");
-        claim_ = name;
         is_part_ = name != first;
         path_ = std::move(name);
-        written.open = true;
+        written.open = claimed_ = true;
     }
     try {
         const bool exists = stat(path_.c_str(), &info) == 0;
-        if (exists && S_ISDIR(info.st_mode)) fail(path_, EISDIR);
+        if (exists && S_ISDIR(info.st_mode)) fail(path_, EISDIR);  // a further part's name may be one
         if (exists && access(path_.c_str(), W_OK) != 0) fail(path_, errno);
         open_beside();
         if (exists && fchmod(fd_, info.st_mode & 07777) != 0) {
             // The old file's permissions are kept where the file system has any.
         }
     } catch (...) {
-        let_go(claim_);
+        let_go(path_);
         throw;
     }
 }
@@ -121,7 +121,7 @@ LogFile::LogFile(const std::string& path, bool keep_parts) : path_(path) {
 LogFile::LogFile(LogFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      claim_(std::exchange(other.claim_, {})),
+      claimed_(std::exchange(other.claimed_, false)),
       is_part_(other.is_part_),
       fd_(std::exchange(other.fd_, -1)) {}
 
@@ -142,7 +142,7 @@ void LogFile::open_beside() {
 LogFile::~LogFile() {
     if (fd_ >= 0) close(fd_);
     if (!temporary_.empty()) unlink(temporary_.c_str());
-    if (!claim_.empty()) let_go(claim_);
+    if (claimed_) let_go(path_);
 }
 
 void LogFile::write(std::string_view text) {
@@ -156,7 +156,7 @@ void LogFile::write(std::string_view text) {
 
 void LogFile::finish() {
     struct stat info {};
-    const bool known = fstat(fd_, &info) == 0;
+    if (fstat(fd_, &info) != 0) info = {};
     const int result = close(fd_);
     fd_ = -1;
     if (result != 0) fail(path_, errno);
@@ -164,9 +164,7 @@ void LogFile::finish() {
     if (rename(temporary_.c_str(), path_.c_str()) != 0) fail(path_, errno);
     temporary_.clear();
     const std::lock_guard lock(registry().mutex);
-    Written& written = registry().paths.find(claim_)->second;
-    written.device = known ? info.st_dev : 0;
-    written.inode = known ? info.st_ino : 0;
+    registry().paths.find(path_)->second.file = info;
 }
 
 }  // namespace exactvq

@@ -28,7 +28,7 @@ private:
     void open_beside();
 
     std::string path_, temporary_;
-    std::string claim_;  // canonical name, ours until this ends
+    bool claimed_ = false;  // no other log of this process is written to path_, which is canonical
     bool is_part_ = false;
     int fd_ = -1;
 };

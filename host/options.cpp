@@ -150,11 +150,10 @@ MetricList::Instance parse_model(std::string_view text) {
     MetricList::Instance instance{"vmaf", "", {}};
     std::string_view model = text;
     bool phone = false, noclip = false;
-    for (bool more = true; more;) {
-        const bool is_phone = cut_flag(model, "+phone"), is_noclip = !is_phone && cut_flag(model, "+noclip");
-        phone = phone || is_phone;
-        noclip = noclip || is_noclip;
-        more = is_phone || is_noclip;
+    for (;;) {
+        if (cut_flag(model, "+phone")) phone = true;
+        else if (cut_flag(model, "+noclip")) noclip = true;
+        else break;
     }
     if (const size_t at = model.rfind('@'); at != std::string_view::npos && model.find('/', at) == std::string_view::npos) {
         instance.label = model.substr(at + 1);

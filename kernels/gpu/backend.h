@@ -208,26 +208,26 @@ private:
         void find_shared([[maybe_unused]] FramePair& pair) {
             if constexpr (ImportsBuffers<Runtime>) {
                 const typename Runtime::Scope scope(runtime_);
-                const auto import = [this](const SharedFrame& frame) {
-                    std::array<Address, 4> begin{};
-                    for (size_t i = 0; i < begin.size(); ++i) {
-                        if (frame.buffer[i].size == 0) continue;
-                        wait_until_written(frame.buffer[i].fd);
-                        shared_.push_back(backend_.imports_.get(runtime_, frame.buffer[i]));
-                        begin[i] = shared_.back()->address();
+                const PlanesRead& read = plan_.read;
+                using Begins = std::array<Address, 4>;  // of a frame's buffers, 0: not asked for yet; planes often lie in one
+                const auto find = [this](PlaneView& view, const SharedFrame& frame, uint32_t plane, Begins& begins) {
+                    const uint32_t index = frame.of_plane[plane];
+                    if (begins[index] == 0) {
+                        wait_until_written(frame.buffer[index].fd);
+                        shared_.push_back(backend_.imports_.get(runtime_, frame.buffer[index]));
+                        begins[index] = shared_.back()->address();
                     }
-                    return begin;
+                    view.data = reinterpret_cast<const uint8_t*>(begins[index] + reinterpret_cast<uintptr_t>(view.data));
                 };
-                const auto place = [](PlaneView& view, Address begin) { view.data = reinterpret_cast<const uint8_t*>(begin + reinterpret_cast<uintptr_t>(view.data)); };
-                for (uint32_t picture = 0; picture < 2; ++picture) {
-                    if (!pair.shared[picture]) continue;
-                    const auto begin = import(*pair.shared[picture]);
-                    for (uint32_t p = 0; p < config_.geometry.planes; ++p)
-                        place(picture ? pair.plane[p].main : pair.plane[p].ref, begin[pair.shared[picture]->of_plane[p]]);
+                Begins begins[2]{};
+                for (uint32_t p = 0; p < config_.geometry.planes; ++p) {
+                    if (pair.shared[0] && (read.pair[p] || (p == 0 && (read.earlier[0] || read.earlier[1])))) find(pair.plane[p].ref, *pair.shared[0], p, begins[0]);
+                    if (pair.shared[1] && read.pair[p]) find(pair.plane[p].main, *pair.shared[1], p, begins[1]);
                 }
                 for (uint32_t i = 0; i < 2; ++i) {
                     EarlierFrame& earlier = pair.earlier[i];
-                    if (plan_.read.earlier[i] && earlier.shared) place(earlier.luma, import(*earlier.shared)[earlier.shared->of_plane[0]]);
+                    Begins unknown{};
+                    if (read.earlier[i] && earlier.shared) find(earlier.luma, *earlier.shared, 0, unknown);
                 }
             }
         }

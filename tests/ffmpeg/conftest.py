@@ -113,21 +113,17 @@ def fake_va(tmp_path_factory):
     return build_library(tmp_path_factory.mktemp("fake") / "fake_va.so", "fake_va.cpp")
 
 
-HALF_BYTES = {  # of a pixel
-    "gray": 2, "nv12": 3, "yuv420p": 3, "yuv444p": 6, "p010le": 6, "p016le": 6, "yuv444p16le": 12, "nv16": 4, "p210le": 8, "p216le": 8, "yuv422p": 4, "yuv420p10le": 6,
-    "yuv422p10le": 8, "yuv444p10le": 12, "yuv444p10msble": 12, "yuv444p12msble": 12, "p012le": 6, "p212le": 8,
-}
-
-
 @pytest.fixture(scope="session")
 def noise(tmp_path_factory):
-    """noise(pix_fmt, seed): input of six random frames, every bit of every word included."""
+    """noise(pix_fmt, seed, (width, height), frames): input of random frames, every bit of every word included, also those that no sample of the format has."""
     folder = tmp_path_factory.mktemp("noise")
 
-    def make(pix_fmt, seed, size=(150, 90)):
-        path = folder / f"{pix_fmt}-{seed}-{size[0]}x{size[1]}.raw"
+    def make(pix_fmt, seed, size=(150, 90), frames=6):
+        path = folder / f"{pix_fmt}-{seed}-{size[0]}x{size[1]}-{frames}.raw"
         if not path.exists():
-            path.write_bytes(random.Random(seed).randbytes(size[0] * size[1] * HALF_BYTES[pix_fmt] // 2 * 6))
+            chroma, depth = oracle.FORMATS[pix_fmt][:2]
+            samples = sum(w * h for w, h in oracle.plane_sizes(chroma, *size))
+            path.write_bytes(random.Random(seed).randbytes(samples * (1 if depth == 8 else 2) * frames))
         return raw(path, pix_fmt, *size)
 
     return make

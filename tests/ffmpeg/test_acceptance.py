@@ -61,11 +61,17 @@ def contents(fmt, width, height, frames=7):
     y, x = numpy.ogrid[0:height, 0:width]
     stripes = numpy.floor(x / (1 + numpy.floor(y / 40) % 5)) % 2
     moved = numpy.abs(stripes - ((x * 7919 + y * 104729) % 97 < 29))
-    smooth = 0.5 + 0.3 * numpy.sin(x / 17 + y / 31) + 0.2 * numpy.cos(x * y / 900)
-    black, white = numpy.zeros((height, width)), numpy.ones((height, width))
-    pairs = [(moved, stripes), (rng.random((height, width)), rng.random((height, width))), (smooth + 0.1 * rng.random((height, width)), smooth),
-             (black, white), (white, black), (stripes, moved), (white, black)]
-    return tuple(b"".join(planes(fmt, width, height, pair[side]) for pair in pairs[:frames]) for side in (0, 1))
+    black, white = (numpy.broadcast_to(value, (height, width)) for value in (0.0, 1.0))
+
+    def smooth():
+        return 0.5 + 0.3 * numpy.sin(x / 17 + y / 31) + 0.2 * numpy.cos(x * y / 900)
+
+    pairs = [lambda: (moved, stripes), lambda: (rng.random((height, width)), rng.random((height, width))), lambda: (smooth() + 0.1 * rng.random((height, width)), smooth()),
+             lambda: (black, white), lambda: (white, black), lambda: (stripes, moved), lambda: (white, black)]
+    out = b"", b""
+    for pair in pairs[:frames]:  # one at a time: large ones take gigabytes
+        out = tuple(before + planes(fmt, width, height, picture) for before, picture in zip(out, pair()))
+    return out
 
 
 @pytest.fixture
@@ -456,7 +462,7 @@ def test_a13_address_space(ff, tmp_path, content):
     passed = failed = 0
     for megabytes in (*range(60, 260, 8), *range(260, 700, 40), 1000, 4000):
         log.unlink(missing_ok=True)
-        result = limited.score(main, ref, f"{options}:log_path={log}", check=None, env={"LIMIT_KB": str(megabytes << 10)})  # by a signal: fails
+        result = limited.score(main, ref, f"{options}:log_path={log}", check=None, env={"LIMIT_KB": str(megabytes << 10), "MALLOC_ARENA_MAX": "1"})  # by a signal: fails
         if result.rc == 0:
             passed += 1
             same([whole, result])
@@ -466,7 +472,6 @@ def test_a13_address_space(ff, tmp_path, content):
             # FFmpeg may not have got a thread for the reference: then main's frames have no partner
             assert {r.frame: r.scores for r in result.records if r.scores}.items() <= {r.frame: r.scores for r in whole.records}.items(), str(result)
             if result.has_summary:  # FFmpeg itself failed behind the filter, which sums up what it had sent on
-                assert re.search(r"^\[out#.*pthread_create\(\) failed", result.err, re.M), str(result)
                 assert result.summary.counts["paired"] == len(read_json(log)["frames"]) >= len(result.records), str(result)
             else:
                 assert not log.exists() and "VMAF score" not in result.err, str(result)
@@ -489,8 +494,8 @@ def graph_churn(ff, tmp_path_factory):
 
 def test_a14_context_churn(ff, graph_churn):
     """Sizes rise and fall: the first frame of each graph is right, memory and open files stay."""
-    exact = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}  # what is kept for the next allocation would count as in use
-    output = subprocess.run([graph_churn, EVERYTHING + ":threads=2", "100"], capture_output=True, text=True, timeout=300, env=exact)
+    exact = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1"}  # what is kept for the next allocation would count as in use
+    output = subprocess.run([graph_churn, EVERYTHING + ":threads=2", "100"], capture_output=True, text=True, timeout=600, env=exact)
     assert output.returncode == 0, output.stderr
     rows, expected = [], {}
     for block in output.stdout.split("graph ")[1:]:
@@ -533,6 +538,6 @@ def test_tools_that_parse(ff, coded, tmp_path):
 def test_device_part_has_no_mistakes(ff, graph_churn):
     """tests/device/acceptance without a GPU: the CPU in its place."""
     command = [HERE.parent / "device/acceptance", f"--ffmpeg={ff.ffmpeg}", f"--churn={graph_churn}", "--dry-run"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "dry run, no GPU: 7 passed, 0 failed, 1 skipped" in done.stdout, done.stdout

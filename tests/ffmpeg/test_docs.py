@@ -61,7 +61,7 @@ class Scratch:
                 continue
             exports = [line for command in COMMANDS[:i] for line in command.splitlines() if line.startswith("export ")]
             self.done[i] = subprocess.run(["bash", "-e", "-c", "\n".join([*exports, COMMANDS[i]])], cwd=self.folder, stdin=subprocess.DEVNULL,
-                                          capture_output=True, text=True, timeout=120, env={**os.environ, "AV_LOG_FORCE_NOCOLOR": "1"})
+                                          capture_output=True, text=True, timeout=600, env={**os.environ, "AV_LOG_FORCE_NOCOLOR": "1"})
         return self.done[index]
 
 
@@ -70,6 +70,7 @@ def scratch(ff, tmp_path_factory):
     return Scratch(ff, tmp_path_factory.mktemp("docs"))
 
 
+@pytest.mark.xdist_group("docs")  # commands use what those before them made
 @pytest.mark.parametrize("index", range(len(COMMANDS)), ids=lambda i: f"{i}-{Path(COMMANDS[i].split()[0]).name}")
 def test_command(ff, scratch, index):
     command = COMMANDS[index]

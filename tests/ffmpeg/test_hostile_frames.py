@@ -2,35 +2,19 @@
 """Odd sizes, cropped, flipped and padded frames of random words, ends in mid-stream and refusals. Made for an ffmpeg with sanitizers (step ffmpeg-asan), which sees every
 sample that is read beside a frame and every leak; needs nothing of ffmpeg but raw video and the filters that move frames."""
 
-import random
 from pathlib import Path
 
 import pytest
 
 import oracle
-from harness import counts, graph_escape, parse_records, raw, read_json, refused, same
+from harness import counts, graph_escape, parse_records, read_json, refused, same
 
 MODEL = graph_escape(Path(__file__).resolve().parent.parent / "data/models/small.json")
 SUMS = "metrics=psnr+float_psnr:options=enable_mse=1|enable_apsnr=1"
 LUMA = f"metrics=psnr+float_psnr+adm+vif+motion:model={MODEL}"
 ALL = f"metrics=psnr+float_psnr+psnr_hvs+adm+vif+motion:model={MODEL}"
 
-FORMATS = {"gray": ("400", 1), "yuv420p": ("420", 1), "nv12": ("420", 1), "nv16": ("422", 1), "yuv444p": ("444", 1), "yuv410p": ("410", 1), "yuv440p": ("440", 1),
-           "yuv420p10le": ("420", 2), "p010le": ("420", 2), "yuv422p12le": ("422", 2), "p016le": ("420", 2), "gray16le": ("400", 2)}
-
-
-@pytest.fixture(scope="session")
-def words(tmp_path_factory):
-    """words(pix_fmt, width, height, seed, frames): input of random bytes, also in bits that no sample of the format has."""
-    folder = tmp_path_factory.mktemp("words")
-
-    def make(pix_fmt, width, height, seed, frames=3):
-        path = folder / f"{pix_fmt}-{width}x{height}-{seed}-{frames}.raw"
-        chroma, size = FORMATS[pix_fmt]
-        path.write_bytes(random.Random(seed).randbytes(sum(w * h for w, h in oracle.plane_sizes(chroma, width, height)) * size * frames))
-        return raw(path, pix_fmt, width, height)
-
-    return make
+FORMATS = ["gray", "yuv420p", "nv12", "nv16", "yuv444p", "yuv410p", "yuv440p", "yuv420p10le", "p010le", "yuv422p12le", "p016le", "gray16le"]
 
 
 def clean(result):
@@ -41,7 +25,7 @@ def clean(result):
 
 
 def metrics_for(pix_fmt, width, height):
-    small = min(min(size) for size in oracle.plane_sizes(FORMATS[pix_fmt][0], width, height))
+    small = min(min(size) for size in oracle.plane_sizes(oracle.FORMATS[pix_fmt][0], width, height))
     if min(width, height) < 17:
         return SUMS
     return LUMA if "16" in pix_fmt[4:] or pix_fmt in ("p016le", "gray16le") or small < 8 else ALL
@@ -59,23 +43,23 @@ TREATMENTS = ["null", "vflip", "crop=iw-7:ih-5:3:2:exact=1", "pad=iw+9:ih+7:5:4"
 
 
 @pytest.mark.parametrize("pix_fmt", FORMATS)
-def test_moved_frames(ff, words, pix_fmt):
+def test_moved_frames(ff, noise, pix_fmt):
     width, height = 53, 47
-    treated(ff, words(pix_fmt, width, height, 1), words(pix_fmt, width, height, 2), metrics_for(pix_fmt, 40, 40), TREATMENTS)
+    treated(ff, noise(pix_fmt, 1, (width, height), 3), noise(pix_fmt, 2, (width, height), 3), metrics_for(pix_fmt, 40, 40), TREATMENTS)
 
 
 @pytest.mark.parametrize("width,height", [(1, 1), (2, 3), (7, 1), (1, 9), (17, 17), (19, 70), (131, 18)], ids=lambda n: str(n))
-def test_odd_sizes(ff, words, width, height):
+def test_odd_sizes(ff, noise, width, height):
     for pix_fmt in ("yuv420p", "p010le"):
-        treated(ff, words(pix_fmt, width, height, 3), words(pix_fmt, width, height, 4), metrics_for(pix_fmt, width, height), ["vflip"])
+        treated(ff, noise(pix_fmt, 3, (width, height), 3), noise(pix_fmt, 4, (width, height), 3), metrics_for(pix_fmt, width, height), ["vflip"])
 
 
 @pytest.mark.parametrize("threads,depth", [(1, 1), (3, 2), (2, 64)])
 @pytest.mark.parametrize("main,ref,options,paired,unpaired,unused", [
     (9, 4, "", 4, 5, 0), (4, 9, "", 4, 0, 5), (9, 4, ":shortest=1", 4, 0, 0), (9, 4, ":eof_action=endall", 4, 0, 0), (1, 1, "", 1, 0, 0)])
-def test_ends(ff, words, tmp_path, main, ref, options, paired, unpaired, unused, threads, depth):
+def test_ends(ff, noise, tmp_path, main, ref, options, paired, unpaired, unused, threads, depth):
     log = tmp_path / "log.json"
-    result = clean(ff.score(words("yuv420p", 33, 31, 5, main), words("yuv420p", 33, 31, 6, ref), f"{ALL}:threads={threads}:async_depth={depth}:log_path={graph_escape(log)}{options}"))
+    result = clean(ff.score(noise("yuv420p", 5, (33, 31), main), noise("yuv420p", 6, (33, 31), ref), f"{ALL}:threads={threads}:async_depth={depth}:log_path={graph_escape(log)}{options}"))
     assert result.summary.counts["paired"] == paired
     assert len(read_json(log)["frames"]) == paired
     if not options:
@@ -83,16 +67,16 @@ def test_ends(ff, words, tmp_path, main, ref, options, paired, unpaired, unused,
 
 
 @pytest.mark.parametrize("depth", [1, 64])
-def test_end_in_flight(ff, words, depth):
+def test_end_in_flight(ff, noise, depth):
     """The output is closed while pairs are being computed and others wait for later frames."""
-    result = clean(ff.score(words("yuv420p", 65, 63, 7, 40), words("yuv420p", 65, 63, 8, 40), f"{ALL}:async_depth={depth}", tail=("-frames:v", "2", "-f", "null", "-")))
+    result = clean(ff.score(noise("yuv420p", 7, (65, 63), 40), noise("yuv420p", 8, (65, 63), 40), f"{ALL}:async_depth={depth}", tail=("-frames:v", "2", "-f", "null", "-")))
     assert len(parse_records(result.out.decode())) >= 2
 
 
 @pytest.mark.parametrize("log_fmt", ["json", "xml", "csv", "sub"])
-def test_subsampled_with_a_log(ff, words, tmp_path, log_fmt):
+def test_subsampled_with_a_log(ff, noise, tmp_path, log_fmt):
     log = tmp_path / "log"
-    clean(ff.score(words("nv12", 41, 37, 9, 8), words("nv12", 41, 37, 10, 8), f"{ALL}:subsample=3:log_path={graph_escape(log)}:log_fmt={log_fmt}"))
+    clean(ff.score(noise("nv12", 9, (41, 37), 8), noise("nv12", 10, (41, 37), 8), f"{ALL}:subsample=3:log_path={graph_escape(log)}:log_fmt={log_fmt}"))
     assert log.stat().st_size > 100
 
 
@@ -111,5 +95,5 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("main,main_size,ref,ref_size,options,word", [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_refusals(ff, words, main, main_size, ref, ref_size, options, word):
-    refused(clean(ff.score(words(main, *main_size, 11), words(ref, *ref_size, 12), options, check=False)), word)
+def test_refusals(ff, noise, main, main_size, ref, ref_size, options, word):
+    refused(clean(ff.score(noise(main, 11, main_size, 3), noise(ref, 12, ref_size, 3), options, check=False)), word)

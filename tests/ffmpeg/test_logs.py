@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness import graph_escape, log_number, pooled, refused, wait_for
+from harness import graph_escape, log_number, pooled, raw, refused, wait_for
 
 ALL = "metrics=psnr+float_psnr+psnr_hvs:options=enable_mse=1"
 FORMATS = ["json", "xml", "csv", "sub"]
@@ -280,7 +280,7 @@ def test_no_log_under_its_name_before_the_end(ff, tmp_path):
     path = tmp_path / "log.json"
     path.write_text("of yesterday")
     source = "testsrc2=s=64x48:r=25,format=yuv420p"
-    ff.score(source, source, f"metrics=psnr:log_path={path}", check=None, kill_after=1.0)
+    ff.score(source, source, f"metrics=psnr:log_path={path}", check=None, kill_at_output=True)
     assert path.read_text() == "of yesterday"
 
 
@@ -288,13 +288,14 @@ def test_log_that_cannot_be_finished(ff, tmp_path):
     """The folder vanishes during the run: an error at the end, not a success."""
     folder = tmp_path / "folder"
     folder.mkdir()
-    source = "testsrc2=s=64x48:r=25:d=20,format=yuv420p,realtime=speed=20"
-    process = subprocess.Popen([ff.ffmpeg, "-hide_banner", "-nostdin", "-nostats", "-f", "lavfi", "-i", source, "-f", "lavfi", "-i", source.split(",realtime")[0],
+    process = subprocess.Popen([ff.ffmpeg, "-hide_banner", "-nostdin", "-nostats", *raw("pipe:0", "gray", 64, 48), "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=0.8,format=gray",
                                 "-lavfi", f"[0:v][1:v]exactvq=metrics=psnr:log_path={folder}/log.json", "-f", "null", "-"],
-                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-    started = wait_for(lambda: os.listdir(folder) or process.poll() is not None, 5)
+                               stderr=subprocess.PIPE, stdin=subprocess.PIPE)
+    process.stdin.write(bytes(64 * 48 * 20))
+    process.stdin.flush()
+    started = wait_for(lambda: os.listdir(folder) or process.poll() is not None, 60)
     shutil.rmtree(folder)
-    err = process.communicate(timeout=60)[1]
+    err = process.communicate(timeout=600)[1].decode()
     assert started and process.returncode > 0, f"exit status {process.returncode}\n{err}"
     assert "paired:" not in err and " mean: " not in err and "log.json" in err, err
     assert not folder.exists()

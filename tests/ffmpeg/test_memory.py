@@ -125,7 +125,7 @@ def faults(ff, library, pair, folder, settings):
         here = folder / str(n)
         here.mkdir()
         log = here / "log.json"
-        result = ff.score(*pair, f"{OPTIONS}:log_path={log}", env=oom_env(ff, library, **setting), check=None, signals=True, timeout=20, hang=None)
+        result = ff.score(*pair, f"{OPTIONS}:log_path={log}", env=oom_env(ff, library, **setting), check=None, signals=True, timeout=120, hang=None)
         problems = []
         if result.hung:
             problems.append("hangs")

@@ -172,7 +172,7 @@ def test_help(ff):
 def test_no_summary_when_killed(ff):
     """An interrupted run says nothing false."""
     source = "testsrc2=s=64x48:r=25,format=yuv420p"
-    result = ff.score(source, source, "metrics=psnr", check=None, kill_after=1.0)
+    result = ff.score(source, source, "metrics=psnr", check=None, kill_at_output=True)
     assert result.rc < 0 and not result.has_summary
 
 
@@ -192,9 +192,10 @@ def interrupted(ff, options, how):
             process.stdin.flush()
         else:
             process.send_signal(getattr(signal, how))
-        err = process.communicate(timeout=20)[1]
+        err = process.communicate(timeout=60)[1]
     finally:
         process.kill()
+        process.wait()
     return process.returncode, err
 
 
@@ -203,12 +204,12 @@ def interrupted(ff, options, how):
 def test_interrupted_run_is_summed_up(ff, tmp_path, how, fmt):
     """q or a signal ends ffmpeg in an orderly way: what was scored is summed up and the log is complete."""
     log = tmp_path / "log"
-    for attempt in range(3):
+    for attempt in range(2):
         try:
             status, err = interrupted(ff, f"metrics=psnr:log_path={log}:log_fmt={fmt}", how)
             break
-        except subprocess.TimeoutExpired:  # ffmpeg 8.1 itself hangs now and then (one time in 300, with hstack too): sch_stop() takes no lock
-            assert attempt < 2
+        except subprocess.TimeoutExpired:  # as in harness.run()
+            assert attempt == 0
             for left in tmp_path.iterdir():
                 left.unlink()
     assert status >= 0, err

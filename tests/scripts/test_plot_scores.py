@@ -306,6 +306,7 @@ BAD = {
     "JSON with a long number": (b'{"frames": [{"frameNum": 0, "metrics": {"vmaf": 1' + b"0" * 400 + b"}}]}", "not a number"),
     "CSV with shifted cells": (b"Frame,a,b,\n0,1,2,\n1,2,\n", "the row of frame 1 has 3 cells, the header has 4"),
     "CSV without numbers": (b"Frame,a,\nx,1,\n", "begins with 'x,1,'"),
+    "CSV with a long cell": (b"Frame,a,\n0," + b"1" * 200000 + b",\n", "the CSV log cannot be read"),
     "CSV without rows": (b"Frame,a,\n", "has 0 frames"),
 }
 

@@ -103,6 +103,17 @@ def test_nvidia_headers_from_a_damaged_package(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_nvidia_headers_that_are_too_old(tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN/control").write_text("Package: libffmpeg-nvenc-dev\nVersion: 11.1.5\nArchitecture: all\nMaintainer: nobody\nDescription: old\n")
+    (tree / "usr/share/pkgconfig").mkdir(parents=True)
+    (tree / "usr/share/pkgconfig/ffnvcodec.pc").write_text("prefix=/usr\nName: ffnvcodec\nDescription: old\nVersion: 11.1.5.0\n")
+    subprocess.run(["dpkg-deb", "--build", tree, tmp_path / "libffmpeg-nvenc-dev_11.1.5_all.deb"], check=True, capture_output=True)
+    refused(script("fetch-nvidia-headers", tmp_path / "new", EXACTVQ_FFMPEG_SOURCES=str(tmp_path)), "12.1.14 or later")
+    assert not (tmp_path / "new").exists()
+
+
 # ---- fetch-models, with a pip that downloads nothing ---------------------------------------------------------------------
 
 PYTHON = """#!/bin/sh

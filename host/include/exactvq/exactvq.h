@@ -272,8 +272,8 @@ typedef enum exactvq_log_format {
 /* Opens the log for this session in an exactvq_log_format: fails at once if `path` cannot be written, or is being written by another session of this process.
  * `flags` are EXACTVQ_LOG_*. Needs keep_scores. The file appears under its name when
  * exactvq_finish_log() succeeds, complete or not at all: it is written beside it and renamed, so its folder must be writable, and the
- * folder may still refuse the new name then (a file of somebody else in a sticky folder). Links are followed. "-" is standard output; devices, pipes
- * and paths under /dev and /proc are written directly. */
+ * folder may still refuse the new name then (a file of somebody else in a sticky folder). Links are followed. "-" is standard output; devices,
+ * pipes, /dev/fd/N, /dev/stdout and paths under /proc are written directly. */
 EXACTVQ_API exactvq_status exactvq_start_log(exactvq_session *session, const char *path, uint32_t format, uint32_t flags);
 /* Writes the frames delivered so far in libvmaf's shape. Once per exactvq_start_log(), also if it fails. */
 EXACTVQ_API exactvq_status exactvq_finish_log(exactvq_session *session);
