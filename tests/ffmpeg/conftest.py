@@ -31,6 +31,7 @@ def _ffmpeg():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes minutes; runs only with EXACTVQ_SLOW=1")
+    config.addinivalue_line("markers", "xdist_group(name): runs in one process with the others of the group")  # where pytest-xdist is not installed
 
 
 def pytest_collection_modifyitems(items):
