@@ -65,12 +65,11 @@ void let_go(const std::string& path) {
     if (found->second.file.st_ino == 0) all.paths.erase(found);
 }
 
-// Whether what lies under the path is what this process wrote there. A file that was removed may have left its inode to another.
+// Whether what lies under the path is what this process wrote there. A file that was removed may have left its inode to another; times are not compared, as not every file system keeps them as they were.
 bool is_ours(const std::string& path, const Written& written) {
     const struct stat& ours = written.file;
     struct stat info;
-    return ours.st_ino != 0 && stat(path.c_str(), &info) == 0 && info.st_dev == ours.st_dev && info.st_ino == ours.st_ino && info.st_size == ours.st_size &&
-           info.st_mtim.tv_sec == ours.st_mtim.tv_sec && info.st_mtim.tv_nsec == ours.st_mtim.tv_nsec;
+    return ours.st_ino != 0 && stat(path.c_str(), &info) == 0 && info.st_dev == ours.st_dev && info.st_ino == ours.st_ino && info.st_size == ours.st_size;
 }
 
 }  // namespace

@@ -174,7 +174,9 @@ def scripts():
 
 def packages():
     """The library's Debian packages, with code for fewer processors, and the filter's man page."""
-    if source_of("7.1") is None:
+    with preparing:
+        source = source_of("7.1")
+    if source is None:
         return fail("packages: no source of FFmpeg 7.1, whose tools make the man page")
     folder = BUILD / "packages-test"
     shutil.rmtree(folder, ignore_errors=True)
@@ -294,28 +296,24 @@ preparing = threading.Lock()
 
 
 def prepare_ffmpeg(release, prefix=None, library=BUILD / "prefix", options=(), **environment):
-    with preparing:
-        return prepare_ffmpeg_alone(release, prefix or BUILD / f"ffmpeg-{release}", library, options, environment)
-
-
-def prepare_ffmpeg_alone(release, prefix, library, options, environment):
+    prefix = prefix or BUILD / f"ffmpeg-{release}"
     options = options or [f"--profile={'tests' if release == '7.1' else 'tiny'}"]
-    if prefix not in prepared:
-        tree = source_of(release)
-        folders = ":".join(map(str, [library / "lib/pkgconfig", *nvidia_headers()]))
-        prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, *options, PKG_CONFIG_PATH=folders, **environment)
-    return prepared[prefix]
+    with preparing:
+        if prefix not in prepared:
+            tree = source_of(release)
+            folders = ":".join(map(str, [library / "lib/pkgconfig", *nvidia_headers()]))
+            prepared[prefix] = bool(tree) and command("scripts/build-ffmpeg", tree, prefix, *options, PKG_CONFIG_PATH=folders, **environment)
+        return prepared[prefix]
 
 
-# For what is needed later; tests come first.
+# Builds what is needed later while other steps leave processors idle.
 ahead = concurrent.futures.ThreadPoolExecutor(1, initializer=lambda: os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 15))
 
 
-def ffmpeg(release, following=()):
-    """Tests through a release; those that follow are built meanwhile."""
+def ffmpeg(release):
+    if not command("scripts/build-library", *WITH_TESTS):
+        return fail(f"ffmpeg {release}: the library does not build")
     with preparing:
-        if not command("scripts/build-library", *WITH_TESTS):
-            return fail(f"ffmpeg {release}: the library does not build")
         source = source_of(release)
     if source is None:
         if release == "7.1":
@@ -325,8 +323,6 @@ def ffmpeg(release, following=()):
         return None
     if not prepare_ffmpeg(release):
         return fail(f"ffmpeg {release}: does not build")
-    for other in following:  # while tests wait for something
-        ahead.submit(prepare_ffmpeg, other)
     left_out = ["hostile_frames", *([] if release in LONG else LIBRARY_SUITES)]  # the former is ffmpeg-asan's
     cases = [] if release in LONG else ["-k", "not a01 and not a02 and not a04"]  # the library's too
     return pytest(f"ffmpeg {release}", "tests/ffmpeg", *(f"--ignore=tests/ffmpeg/test_{suite}.py" for suite in left_out), *cases,
@@ -350,7 +346,7 @@ def main():
     arguments = parser.parse_args()
 
     steps = {"sources": sources, "library": library, "gpu": gpu, "scripts": scripts, "packages": packages, "asan": address_sanitizer, "tsan": thread_sanitizer, "fuzz": fuzz, "ffmpeg-asan": ffmpeg_asan}
-    steps.update({f"ffmpeg-{release}": None for release in RELEASES})
+    steps.update({f"ffmpeg-{release}": lambda release=release: ffmpeg(release) for release in RELEASES})
     if arguments.quick:
         steps = {name: steps[name] for name in ("sources", "library", "gpu", "scripts", "packages", "ffmpeg-7.1")}
     if arguments.only:
@@ -358,9 +354,6 @@ def main():
         if unknown:
             parser.error(f"no step {unknown[0]}; the steps are {', '.join(steps)}")
         steps = {name: steps[name] for name in arguments.only.split(",")}
-    releases = [release for release in RELEASES if f"ffmpeg-{release}" in steps]  # which follows which is known now
-    for i, release in enumerate(releases):
-        steps[f"ffmpeg-{release}"] = lambda release=release, following=releases[i + 1:i + 2]: ffmpeg(release, following)
 
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
@@ -368,6 +361,10 @@ def main():
         start, before = time.monotonic(), dict(totals)
         print(f"==> {name}", flush=True)
         step()
+        if name == "library":
+            for release in RELEASES:
+                if f"ffmpeg-{release}" in steps:
+                    ahead.submit(prepare_ffmpeg, release)
         print(f"    {totals['passed'] - before['passed']} passed, {totals['failed'] - before['failed']} failed, "
               f"{totals['skipped'] - before['skipped']} skipped, {time.monotonic() - start:.0f} s", flush=True)
 

@@ -16,7 +16,7 @@ import numpy
 import pytest
 
 import oracle
-from harness import EVERY_SCORE, EVERYTHING, MODEL, OWN_MODELS, FFmpeg, complete, counts, graph_escape, levels, parse_records, raw, read_json, refused, same
+from harness import EVERY_SCORE, EVERYTHING, MODEL, OWN_MODELS, FFmpeg, complete, counts, filter_lines, graph_escape, levels, parse_records, raw, read_json, refused, same
 
 HERE = Path(__file__).resolve().parent
 DEEP = f"metrics=psnr+float_psnr+adm+vif+motion:model={MODEL}"  # what samples of more than 12 bits have
@@ -447,6 +447,9 @@ def test_a11_no_nan(ff, hip, tmp_path, fmt):
 
 # ---- A13: resources that are not there (a GPU: test_cuda_refusals.py, test_hip.py; allocations and threads one by one: test_memory.py) ----
 
+MEMORY = "memory|allocate|failed to map|temporarily unavailable"
+
+
 def test_a13_address_space(ff, tmp_path, content):
     """ulimit -v: success with all scores, or an error of one who says so. Never an abort, never a score after a failure."""
     if ff.asan:
@@ -473,10 +476,10 @@ def test_a13_address_space(ff, tmp_path, content):
             assert {r.frame: r.scores for r in result.records if r.scores}.items() <= {r.frame: r.scores for r in whole.records}.items(), str(result)
             if result.has_summary:  # FFmpeg itself failed behind the filter, which sums up what it had sent on
                 assert result.summary.counts["paired"] == len(read_json(log)["frames"]) >= len(result.records), str(result)
+                assert not [text for _, text in filter_lines(result.err) if re.search(MEMORY, text, re.I)], str(result)
             else:
                 assert not log.exists() and "VMAF score" not in result.err, str(result)
-            why = re.search("memory|allocate|failed to map|temporarily unavailable", result.err, re.I)
-            assert why, f"{megabytes} MB: the message is about something else\n{result}"
+            assert re.search(MEMORY, result.err, re.I), f"{megabytes} MB: the message is about something else\n{result}"
     assert passed and failed, (passed, failed)
 
 
