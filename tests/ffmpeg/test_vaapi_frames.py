@@ -49,6 +49,17 @@ def test_in_place(ff, vaapi, noise, fmt, settings):
         assert uses(device) == (12, 0) and not WARNING.search(device.err), str(device)
 
 
+@pytest.mark.parametrize("size", [(17, 17), (19, 70)], ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("metric", ["float_psnr", "motion", "motion+float_psnr", "adm"])
+def test_luma_alone(ff, vaapi, noise, metric, size):
+    """Of a picture whose chroma, or whose main frame, nothing reads."""
+    for fmt in ("nv12", "p010le"):
+        main, ref = noise(fmt, 1, size), noise(fmt, 2, size)
+        for settings in ("", "objects=1"):
+            device = score(ff, main, ref, f"metrics={metric}:backend=hip", vaapi(f"read=0,{settings}"))
+            assert device.out == ff.score(main, ref, f"metrics={metric}").out and uses(device) == (12, 0), str(device)
+
+
 @pytest.mark.parametrize("settings", ["composed=1", "composed=1,objects=1"])
 def test_one_layer(ff, vaapi, noise, settings):
     for fmt in ("nv12", "p010le", "yuv420p", "yuv444p"):
